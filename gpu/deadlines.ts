@@ -1,0 +1,69 @@
+/** The deadline chain of a rollout: each wait is longer than everything that it waits for. */
+
+/** Period of the startup probe in seconds. @see KServe, which probes 60 times every 10 s. */
+export const probePeriodSeconds = 10;
+
+/**
+ * Time for pulling an image in seconds. Derived: an engine image of 10 GB at 20 MB/s takes 500 s.
+ */
+export const imagePullSeconds = 600;
+
+/** Shortest startup budget in seconds. @see KServe (60 x 10 s). */
+const minStartupBudgetSeconds = 600;
+
+/** Startup budget as a multiple of the cold start: a slow disk must not become a crash loop. */
+const coldStartMargin = 2.5;
+
+/**
+ * Slack in seconds between two links of the chain. Derived: scheduling, the probe period and the
+ * controller's own delay take a few seconds each, and a deadline that equals its content is late.
+ */
+const slackSeconds = 60;
+
+/** The waits of one Deployment, all in seconds except the threshold. */
+export interface Deadlines {
+  /** `startupProbe.failureThreshold` at a period of {@link probePeriodSeconds}. */
+  readonly failureThreshold: number;
+  /** How long the startup probe lets a pod load: failureThreshold x period. */
+  readonly startupBudgetSeconds: number;
+  /** `spec.progressDeadlineSeconds`. */
+  readonly progressDeadlineSeconds: number;
+  /** Pulumi's `customTimeouts` for create and for update. */
+  readonly pulumiTimeoutSeconds: number;
+}
+
+/**
+ * Computes the chain grace + image pull + startup budget < progress deadline < Pulumi timeout.
+ *
+ * The grace counts because a card moves only after its last holder has gone: under Recreate the new
+ * pod exists only then, and a receiver on a full node is Pending until then.
+ *
+ * @param times.coldStartSeconds from container start to the first answer, 1..3600
+ * @param times.graceSeconds terminationGracePeriodSeconds, 1..600
+ * @param times.pullSeconds allowance for the image pull, default {@link imagePullSeconds}
+ * @throws RangeError when a time is not a finite number of at least 0
+ */
+export function deadlines(times: {
+  readonly coldStartSeconds: number;
+  readonly graceSeconds: number;
+  readonly pullSeconds?: number;
+}): Deadlines {
+  const { coldStartSeconds, graceSeconds, pullSeconds = imagePullSeconds } = times;
+  for (const [name, value] of Object.entries({ coldStartSeconds, graceSeconds, pullSeconds })) {
+    if (!Number.isFinite(value) || value < 0) {
+      throw new RangeError(`${name} = ${value}: not a duration in seconds`);
+    }
+  }
+  const wanted = Math.max(minStartupBudgetSeconds, coldStartMargin * coldStartSeconds);
+  const failureThreshold = Math.ceil(wanted / probePeriodSeconds);
+  const startupBudgetSeconds = failureThreshold * probePeriodSeconds;
+  const progressDeadlineSeconds = Math.ceil(
+    graceSeconds + pullSeconds + startupBudgetSeconds + slackSeconds,
+  );
+  return {
+    failureThreshold,
+    startupBudgetSeconds,
+    progressDeadlineSeconds,
+    pulumiTimeoutSeconds: progressDeadlineSeconds + slackSeconds,
+  };
+}
