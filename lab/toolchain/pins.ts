@@ -1,0 +1,129 @@
+// What the lab runs, pinned. One row per binary; everything else here is derived from this table.
+
+/** A binary that the lab and the program's own preview need. */
+export type BinaryName =
+  | "pulumi"
+  | "pulumi-resource-kubernetes"
+  | "kube-apiserver"
+  | "kube-controller-manager"
+  | "kube-scheduler"
+  | "kubectl"
+  | "etcd"
+  | "kwok"
+  | "kwokctl";
+
+/** How one binary is recognised when it is installed, and built when it is not. */
+export interface Pin {
+  /** Semantic version without a leading v. */
+  readonly version: string;
+  /** Whether a later version than the pin fits too. Only the CLI promises that to its programs. */
+  readonly laterFits: boolean;
+  /** Arguments that make the binary print its version; empty where it has no such option. */
+  readonly askVersion: readonly string[];
+  /** Folder under lab/toolchain/ with the go.mod that pins the sources. */
+  readonly module: string;
+  /** Go package that is built, from inside that folder. */
+  readonly package: string;
+  /** Variables set by the linker, beside `-s -w`. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Version of Kubernetes' four binaries. */
+const kubernetesVersion = "1.36.3";
+/** Also the version of @pulumi/kubernetes in package.json: another one warns at every run. */
+const providerVersion = "4.25.0";
+const pulumiVersion = "3.274.1";
+const kwokVersion = "0.8.0";
+
+function kubernetes(command: string, askVersion: readonly string[] = ["--version"]): Pin {
+  const [major, minor] = kubernetesVersion.split(".");
+  const variable = "k8s.io/component-base/version";
+  return {
+    version: kubernetesVersion,
+    laterFits: false,
+    askVersion,
+    module: "kubernetes",
+    package: `k8s.io/kubernetes/cmd/${command}`,
+    variables: {
+      [`${variable}.gitVersion`]: `v${kubernetesVersion}`,
+      [`${variable}.gitMajor`]: major ?? "",
+      [`${variable}.gitMinor`]: minor ?? "",
+      [`${variable}.gitTreeState`]: "clean",
+    },
+  };
+}
+
+function kwok(command: string): Pin {
+  return {
+    version: kwokVersion,
+    laterFits: false,
+    askVersion: ["--version"],
+    module: "kwok",
+    package: `sigs.k8s.io/kwok/cmd/${command}`,
+    variables: { "sigs.k8s.io/kwok/pkg/consts.Version": `v${kwokVersion}` },
+  };
+}
+
+/** Every binary, in the order in which they are built. */
+export const pins: Readonly<Record<BinaryName, Pin>> = {
+  pulumi: {
+    version: pulumiVersion,
+    laterFits: true,
+    askVersion: ["version"],
+    module: "pulumi",
+    package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+    variables: {
+      "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version": `v${pulumiVersion}`,
+    },
+  },
+  "pulumi-resource-kubernetes": {
+    version: providerVersion,
+    laterFits: false,
+    // The plugin prints no version; the plugins folder that holds it carries it in its name.
+    askVersion: [],
+    module: "provider",
+    package: ".",
+    variables: {
+      "github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version": providerVersion,
+    },
+  },
+  "kube-apiserver": kubernetes("kube-apiserver"),
+  "kube-controller-manager": kubernetes("kube-controller-manager"),
+  "kube-scheduler": kubernetes("kube-scheduler"),
+  kubectl: kubernetes("kubectl", ["version", "--client"]),
+  etcd: {
+    version: "3.6.16",
+    laterFits: false,
+    askVersion: ["--version"],
+    module: "etcd",
+    package: "go.etcd.io/etcd/server/v3",
+    variables: {},
+  },
+  kwok: kwok("kwok"),
+  kwokctl: kwok("kwokctl"),
+};
+
+/** The names of the table, in its order. */
+export const binaryNames = Object.keys(pins) as BinaryName[];
+
+/** Folder name that the CLI expects for the provider under PULUMI_HOME/plugins. */
+export const providerPluginFolder = `resource-kubernetes-v${providerVersion}`;
+
+/** Go module that holds the two files which the provider's main package embeds. */
+export const providerModule = "github.com/pulumi/pulumi-kubernetes/provider/v4";
+
+/** Arguments of `go build` for one binary, without its output file. */
+export function buildArguments(pin: Pin): readonly string[] {
+  const variables = Object.entries(pin.variables).map(([name, value]) => `-X ${name}=${value}`);
+  // -mod=readonly overrides a -mod in the user's GOFLAGS; -trimpath makes the result the same in every clone.
+  return [
+    "build",
+    "-v",
+    "-mod=readonly",
+    "-trimpath",
+    "-buildvcs=false",
+    "-ldflags",
+    ["-s", "-w", ...variables].join(" "),
+    pin.package,
+  ];
+}
