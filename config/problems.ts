@@ -1,0 +1,127 @@
+import type { Field, Path } from "./fields.ts";
+import { sampleYaml } from "./fields.ts";
+import { PROJECT } from "./schema.ts";
+import { isSecretName, isSecretValue } from "./secrets.ts";
+
+/** One thing that is wrong with a stack's configuration. */
+export interface Problem {
+  /** Full key, such as `llm-serving:candleVllm.replicas`. */
+  readonly key: string;
+  /** `<key> = <value>: <what is wrong> (<allowed>); <what to do>`, without secrets. */
+  readonly line: string;
+}
+
+/** Every problem of a stack's configuration at once. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  /** At least one, in the order of the schema. */
+  readonly problems: readonly Problem[];
+
+  /**
+   * @param problems at least one
+   * @param stack name of the stack, for the headline
+   */
+  constructor(problems: readonly Problem[], stack: string) {
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    const lines = problems.map((problem) => `  ${problem.line}`);
+    super([`${stackFile(stack)}: ${count}, nothing was changed.`, ...lines].join("\n"));
+    this.problems = problems;
+  }
+}
+
+/** File that holds a stack's configuration. */
+export function stackFile(stack: string): string {
+  return `Pulumi.${stack}.yaml`;
+}
+
+const PLAIN_SEGMENT = /^[A-Za-z_][\w-]*$/;
+const LONGEST_SHOWN = 80;
+
+const clip = (text: string): string =>
+  text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
+
+/** A path as the CLI's `--path` spells it: `llm-serving:gpuNodes[0].cards`. */
+export function keyOf(path: Path): string {
+  const spelled = path.map((segment, at) => {
+    if (typeof segment === "number") return `[${segment}]`;
+    if (PLAIN_SEGMENT.test(segment) || at === 0) return at === 0 ? segment : `.${segment}`;
+    return `[${JSON.stringify(segment)}]`;
+  });
+  return `${PROJECT}:${clip(spelled.join(""))}`;
+}
+
+/** A word for the shell, quoted where it has to be. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The value as a message shows it: raw, on one line, clipped, never a secret. */
+export function shown(path: Path, value: unknown): string {
+  if (value === undefined) return "(not set)";
+  if (Array.isArray(value)) return `(a list of ${value.length})`;
+  if (typeof value === "object" && value !== null) return "(a map)";
+  if (path.some((segment) => typeof segment === "string" && isSecretName(segment))) {
+    return "(hidden)";
+  }
+  if (typeof value === "string") {
+    return isSecretValue(value) ? "(hidden)" : clip(JSON.stringify(value));
+  }
+  return typeof value === "bigint" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : value === null
+      ? "null"
+      : `(a ${typeof value})`;
+}
+
+/** The commands and edits that a message can propose for one stack. */
+export class Remedies {
+  readonly #stack: string;
+
+  constructor(stack: string) {
+    this.#stack = stack;
+  }
+
+  /** The stack's file. */
+  get file(): string {
+    return stackFile(this.#stack);
+  }
+
+  /**
+   * The command that sets a value. `--path` stores whole numbers and true/false unquoted.
+   *
+   * @param value used literally; quoted for the shell where needed
+   */
+  set(path: Path, value: string | number | boolean): string {
+    return this.#command("set", path, typeof value === "string" ? shellWord(value) : String(value));
+  }
+
+  /** Like {@link set}, with a text that already is shell. */
+  setShell(path: Path, words: string): string {
+    return this.#command("set", path, words);
+  }
+
+  /** The command that removes a key. */
+  remove(path: Path): string {
+    const plain = path.every((segment) => typeof segment === "number" || segment.length < 60);
+    return plain ? this.#command("rm", path) : `remove it from ${this.file}`;
+  }
+
+  /** The edit that writes a map or list where no command can. */
+  write(path: Path, field: Field): string {
+    const last = path.at(-1);
+    const name = path.length === 1 ? keyOf(path) : String(last);
+    return typeof last === "number"
+      ? `write ${sampleYaml(field)} at ${keyOf(path)} in ${this.file}`
+      : `write ${name}: ${sampleYaml(field)} in ${this.file}${path.length === 1 ? " under config" : ""}`;
+  }
+
+  #command(verb: "set" | "rm", path: Path, value?: string): string {
+    const words = ["pulumi config", verb, "--path", `'${keyOf(path).replaceAll("'", "'\\''")}'`];
+    return [
+      "run:",
+      ...words,
+      ...(value === undefined ? [] : [value]),
+      `--stack ${shellWord(this.#stack)}`,
+    ].join(" ");
+  }
+}

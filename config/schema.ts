@@ -1,0 +1,309 @@
+import * as z from "zod";
+
+/** Project and namespace of every key that this program reads. */
+export const PROJECT = "llm-serving";
+
+/** What messages need to know of a value beyond its type. */
+export interface FieldHint {
+  /** The allowed values in words, where the type does not say it. */
+  readonly allowed?: string;
+  /** A value that a remedy can set: the default where there is one, else a typical value. */
+  readonly example?: string | number | boolean;
+  /** What a refused value is, where "not of this form" would not help. */
+  readonly wrong?: string;
+}
+
+/** Hints by schema; kept out of zod's own metadata, which goes into the JSON Schema. */
+export const hints = z.registry<FieldHint>();
+
+/** Kubernetes object name, RFC 1123 subdomain. */
+const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+/** Namespace name, RFC 1123 label. */
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const HUB_ID = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/;
+const MODEL_PATH = /^\/models(\/(?!\.{1,2}(\/|$))[\w.+@=-]+)+$/;
+const MODEL_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/;
+const REPOSITORY = "[a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*";
+const DIGEST = "@sha256:[0-9a-f]{64}";
+const IMAGE = new RegExp(`^${REPOSITORY}(:[\\w][\\w.-]{0,127}|${DIGEST})$`);
+/** A kubeconfig context: any printable text without blanks at its ends. */
+const CONTEXT = /^[^\s\p{C}]([^\p{C}]*[^\s\p{C}])?$/u;
+
+const text = (form: RegExp, allowed: string, description: string, example?: string) =>
+  z
+    .string()
+    .regex(form)
+    .describe(description)
+    .register(hints, { allowed, ...(example === undefined ? {} : { example }) });
+
+const count = (min: number, max: number, example: number, description: string) =>
+  z.int().min(min).max(max).describe(description).register(hints, { example });
+
+/** A count with a default: the default is the example. */
+const countOr = (fallback: number, min: number, max: number, description: string) =>
+  count(min, max, fallback, description).default(fallback);
+
+const flagOr = (fallback: boolean, description: string) =>
+  z.boolean().describe(description).register(hints, { example: fallback }).default(fallback);
+
+const choice = <const T extends string>(options: readonly T[], description: string) =>
+  z
+    .enum(options)
+    .describe(description)
+    .register(hints, { example: options[0] ?? "" });
+
+const objectName = (description: string, example: string) =>
+  text(SUBDOMAIN, "a Kubernetes object name: lower case, digits, - and .", description, example);
+
+const modelPath = (description: string, example: string) =>
+  text(MODEL_PATH, "an absolute path below /models", description, example);
+
+const cluster = z
+  .strictObject({
+    context: text(
+      CONTEXT,
+      "a context of the kubeconfig",
+      "Kubeconfig context of the cluster. The ambient one is never used.",
+      "platform-onprem",
+    ),
+    uid: text(
+      UUID,
+      "a UUID in lower case",
+      "Uid of the namespace kube-system: any other cluster is refused. Exactly one of uid and lab.",
+    ).optional(),
+    lab: z
+      .literal(true)
+      .describe("Only a cluster that is marked as a lab is accepted. Exactly one of uid and lab.")
+      .register(hints, { allowed: "true, or leave it out and state uid", example: true })
+      .optional(),
+    admissionGuard: flagOr(
+      true,
+      "Install the in-cluster policy that denies deleting coder-predictor and the namespace.",
+    ),
+  })
+  .meta({ oneOf: [{ required: ["uid"] }, { required: ["lab"] }] })
+  .describe("The one cluster that this stack may touch.")
+  .register(hints, { example: "{context: platform-onprem, uid: <uid of kube-system>}" });
+
+const gpuNode = z
+  .strictObject({
+    name: objectName("Value of the node's label kubernetes.io/hostname, unique.", "worker-1"),
+    cards: count(1, 16, 4, "GPUs of the node, 1..16. The smaller of this and allocatable counts."),
+    memoryGiB: count(1, 192, 32, "Memory of one card in GiB, 1..192."),
+  })
+  .describe("One node with GPUs.");
+
+const MAX_NODES = 16;
+
+const gpuNodes = z
+  .array(gpuNode)
+  .min(1)
+  .max(MAX_NODES)
+  .describe("The nodes whose cards this stack shares out, 1..16, unique names.")
+  .register(hints, {
+    allowed: `a list of 1..${MAX_NODES} nodes`,
+    example: "[{name: worker-1, cards: 4, memoryGiB: 32}]",
+  });
+
+const workload = {
+  replicas: count(0, 16, 1, "Pods, 0..16. 0 parks the workload: its objects stay, its cards go."),
+  image: text(
+    IMAGE,
+    "repo@sha256:<64 hex>, or repo:tag where registry.requireDigests is false; never latest",
+    "Container image as repo@sha256:<64 hex>; repo:tag only where registry.requireDigests is " +
+      "false. May be absent while replicas is 0.",
+  ).optional(),
+  node: objectName(
+    "Node that the pods select, a name of gpuNodes. Default: the only one; required if several.",
+    "worker-1",
+  ).optional(),
+  coldStartSeconds: countOr(
+    240,
+    1,
+    3600,
+    "Seconds from container start to the first answer, 1..3600. The startup budget is 2.5 times " +
+      "that, at least 600 s; the rollout deadlines follow it.",
+  ),
+  graceSeconds: countOr(60, 1, 600, "terminationGracePeriodSeconds, 1..600."),
+  hostMemoryGiB: countOr(
+    16,
+    1,
+    1024,
+    "Host memory of a pod in GiB, request and limit, /dev/shm included, 1..1024.",
+  ),
+  cpu: countOr(4, 1, 128, "CPU request of a pod in cores, 1..128. There is no limit."),
+  rollout: choice(
+    ["recreate", "surge"],
+    "recreate: the old pod goes first. surge: the new one comes first and needs free cards.",
+  ).default("recreate"),
+  env: z
+    .record(z.string(), z.string().register(hints, { allowed: "text in quotes" }))
+    .describe(
+      "Extra environment variables {NAME: text}. *_VISIBLE_DEVICES and secrets are refused.",
+    )
+    .register(hints, { allowed: "a map of {NAME: text}", example: '{NAME: "text"}' })
+    .default({}),
+};
+
+const size = (max: number, example: number, description: string) =>
+  z.number().positive().max(max).describe(description).register(hints, { example });
+
+const figures = z
+  .strictObject({
+    heads: count(1, 1024, 32, "Attention heads, 1..1024. tensorParallel must divide them."),
+    kvHeads: count(1, 1024, 4, "Key/value heads, 1..1024."),
+    linearHeads: count(1, 1024, 32, "Heads of linear attention layers, 1..1024.").optional(),
+    moeIntermediate: count(
+      1,
+      1_048_576,
+      768,
+      "Intermediate size of one expert (moe_intermediate_size), 1..1048576.",
+    ).optional(),
+    weightsGiB: size(4096, 17.35, "Size of the weights in GiB, above 0, at most 4096."),
+    kvKiBPerToken: size(65_536, 96, "Key/value cache of one token in KiB, above 0, at most 65536."),
+  })
+  .describe("Figures of a model that the table (gpu/models.ts) does not know.");
+
+const source = z
+  .strictObject({
+    hub: text(HUB_ID, "org/name", "Hugging Face id, org/name.", "Qwen/Qwen3-30B-A3B").optional(),
+    folder: modelPath("Folder with safetensors below /models.", "/models/coder").optional(),
+    gguf: modelPath("GGUF file below /models.", "/models/coder.gguf").optional(),
+  })
+  .meta({ oneOf: [{ required: ["hub"] }, { required: ["folder"] }, { required: ["gguf"] }] })
+  .describe("Where the weights come from: exactly one of hub, folder, gguf.")
+  .register(hints, { example: "{gguf: /models/coder.gguf}" });
+
+const vllmModel = z
+  .strictObject({
+    name: text(
+      MODEL_NAME,
+      "letters, digits, . _ and -",
+      "A name of the model table (gpu/models.ts), or any name when figures is given.",
+      "qwen3-30b-a3b-q4_k_m",
+    ),
+    source,
+    isq: z
+      .never()
+      .describe("Not for vLLM: quantising while loading is a feature of candle.")
+      .register(hints, {
+        allowed: "candle engines only",
+        wrong: "vLLM does not quantise while loading",
+      })
+      .optional(),
+    figures: figures.optional(),
+  })
+  .describe("The model that the engine serves.");
+
+const candleModel = vllmModel
+  .extend({
+    isq: choice(
+      ["q4k", "q8_0"],
+      "Quantise while loading. Refused with gguf, which is quantised.",
+    ).optional(),
+  })
+  .describe("The model that the engine serves.");
+
+const engine = {
+  ...workload,
+  tensorParallel: z
+    .literal([1, 2, 4])
+    .describe("Cards of one pod: 1, 2 or 4, at most the node's, as model and engine allow.")
+    .register(hints, { example: 1 }),
+  contextTokens: countOr(
+    32_768,
+    1024,
+    1_048_576,
+    "Longest sequence in tokens, 1024..1048576: for the memory fit, and --max-model-len of vLLM.",
+  ),
+  maxSequences: countOr(8, 1, 256, "Sequences at a time, 1..256."),
+  modelsClaim: objectName(
+    "PersistentVolumeClaim mounted read-only at /models. Without it the engine downloads at each " +
+      "start.",
+    "models",
+  ).optional(),
+  hfTokenSecret: z
+    .strictObject({
+      name: objectName("Name of an existing Secret.", "hf-token"),
+      key: text(/^[\w.-]{1,253}$/, "a key of the Secret", "Key in that Secret.", "token"),
+    })
+    .describe("Where the engine's Hugging Face token lies; never the token itself.")
+    .optional(),
+};
+
+const clefServe = z
+  .strictObject({
+    ...workload,
+    bootstrap: choice(
+      ["install", "prepared", "image"],
+      "install: pip at each start. prepared: packages from packagesClaim. image: all in the image.",
+    ).default("install"),
+    packagesClaim: objectName(
+      "PersistentVolumeClaim with the installed packages; required when bootstrap is prepared.",
+      "clef-packages",
+    ).optional(),
+  })
+  .describe("clef-serve, which answers /v1/systemone: one card a replica.");
+
+const candleEngine = (description: string) =>
+  z.strictObject({ ...engine, model: candleModel }).describe(description);
+
+const registry = z
+  .strictObject({
+    pull: text(
+      new RegExp(`^${REPOSITORY}$`),
+      "host/path without tag",
+      "Repository prefix that the nodes pull from.",
+      "registry.example/llm",
+    ).optional(),
+    push: text(
+      new RegExp(`^${REPOSITORY}$`),
+      "host/path without tag",
+      "Repository prefix that builds push to. Default: pull.",
+      "registry-direct/llm",
+    ).optional(),
+    pullSecret: objectName("An existing Secret of type dockerconfigjson.", "pull").optional(),
+    maxLayerMiB: countOr(100, 1, 10_240, "Largest layer that the registry takes in MiB, 1..10240."),
+    requireDigests: flagOr(true, "Refuse images by tag: a tag can change under a running pod."),
+  })
+  .describe("Where images come from.");
+
+const access = z
+  .strictObject({
+    reviewer: flagOr(false, "Create a read-only ServiceAccount for previews."),
+    clients: z
+      .array(
+        text(LABEL, "a namespace name", "A namespace whose pods may connect.", "poimen-memory"),
+      )
+      .max(64)
+      .describe("Namespaces that may connect, at most 64. Empty: anyone, no NetworkPolicy.")
+      .register(hints, { allowed: "a list of at most 64 namespaces", example: "[poimen-memory]" })
+      .default([]),
+  })
+  .describe("Who may connect, and who may look.");
+
+/** Every key of a stack, without the prefix `llm-serving:`. The JSON Schema is made from it. */
+export const stackSchema = z.strictObject({
+  cluster,
+  gpuNodes,
+  clefServe,
+  candleVllm: candleEngine("Deployment candle-vllm, the coder's engine."),
+  candleVllmNext: candleEngine(
+    "Deployment candle-vllm-next, the other half of a handoff. Park it with 0, never remove it.",
+  ),
+  reasoning: z
+    .strictObject({ ...engine, model: vllmModel })
+    .describe("Deployment reasoning (vLLM) behind Service reasoning-long."),
+  coderService: z
+    .strictObject({
+      backend: choice(
+        ["candle-vllm", "candle-vllm-next"],
+        "The engine that coder-predictor selects; nothing else of the Service changes.",
+      ),
+      acceptUnready: flagOr(false, "Select a backend that is not Ready: an outage, on purpose."),
+    })
+    .describe("Service coder-predictor."),
+  registry: registry.prefault({}),
+  access: access.prefault({}),
+});
