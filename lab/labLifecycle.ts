@@ -1,0 +1,172 @@
+// How a lab is found, made and removed; the caller holds its lock.
+import {
+  access,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import {
+  checkComponents,
+  PortTakenError,
+  populate,
+  startControlPlane,
+  type ControlPlaneOptions,
+} from "./controlPlane.ts";
+import {
+  envFileText,
+  labMark,
+  labVariables,
+  parsedRecord,
+  type LabPaths,
+  type LabRecord,
+} from "./labFolder.ts";
+import { components, endProcesses, processesOf } from "./labProcesses.ts";
+import { run } from "./run.ts";
+import type { Toolchain } from "./toolchain.ts";
+
+/** The clone that this file is part of. */
+export const repository = resolve(import.meta.dirname, "..");
+
+/** @returns the record of a healthy lab, or why there is none: empty when nothing is there at all */
+export async function findLab(
+  paths: LabPaths,
+  name: string,
+  fingerprint: string,
+  toolchain: Toolchain,
+  signal: AbortSignal,
+): Promise<LabRecord | string> {
+  if (!(await exists(paths.folder))) return "";
+  const record = parsedRecord(await readFile(paths.record, "utf8").catch(() => ""));
+  if (record === undefined) return "a start did not finish";
+  if (record.fingerprint !== fingerprint) return "other options than it was made with";
+  const running = (await processesOf(paths.folder)).map((process) => process.name);
+  const missing = components.filter((component) => !running.includes(component));
+  if (missing.length > 0) return `${missing.join(", ")} not running`;
+  try {
+    const answer = await run(
+      toolchain.paths.kubectl,
+      ["get", "namespace", "kube-system", "-o=json", "--request-timeout=5s"],
+      { KUBECONFIG: paths.kubeconfig, HOME: paths.folder },
+      signal,
+    );
+    const { metadata } = JSON.parse(answer) as {
+      metadata: { uid: string; labels?: Record<string, string> };
+    };
+    return metadata.uid === record.clusterUid && metadata.labels?.[labMark] === name
+      ? record
+      : "its kubeconfig leads to another cluster";
+  } catch (error) {
+    signal.throwIfAborted();
+    return `its API server does not answer (${messageOf(error)})`;
+  }
+}
+
+/** Makes the lab in an empty place; on any error nothing is left of it. */
+export async function makeLab(
+  options: ControlPlaneOptions,
+  fingerprint: string,
+  log: (line: string) => void,
+): Promise<LabRecord> {
+  const { name, paths, toolchain, signal } = options;
+  const begin = performance.now();
+  try {
+    log(`lab ${name}: starting etcd, API server, controller manager, scheduler and kwok`);
+    const apiServerPort = await startOnFreePorts(options, log);
+    const [clusterUid] = await Promise.all([
+      populate(options),
+      makeDevStack(paths, toolchain, signal),
+    ]);
+    await checkComponents(paths, true);
+    const record = { fingerprint, clusterUid, apiServerPort };
+    await writeFile(
+      paths.env,
+      envFileText(pathPrefix(toolchain), labVariables(paths, toolchain.pulumiHome)),
+    );
+    await writeAtomically(paths.record, JSON.stringify(record));
+    log(`lab ${name}: ready after ${((performance.now() - begin) / 1000).toFixed(1)} s`);
+    return record;
+  } catch (error) {
+    await removeLab(paths);
+    signal.throwIfAborted();
+    throw new Error(
+      `lab ${name} did not start, nothing of it is left: ${messageOf(error)}\nRun \`make lab NAME=${name}\` again once the cause is gone.`,
+      { cause: error },
+    );
+  }
+}
+
+async function startOnFreePorts(
+  options: ControlPlaneOptions,
+  log: (line: string) => void,
+): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    await mkdir(options.paths.state, { recursive: true });
+    try {
+      return await startControlPlane(options);
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || attempt === 3) throw error;
+      log(`lab ${options.name}: ${error.message}; trying others`);
+      await removeLab(options.paths);
+    }
+  }
+}
+
+/** Makes stack dev in the lab's backend from copies, because `stack init` would write into the clone's Pulumi.dev.yaml. */
+async function makeDevStack(
+  paths: LabPaths,
+  toolchain: Toolchain,
+  signal: AbortSignal,
+): Promise<void> {
+  const copy = await mkdtemp(join(tmpdir(), "llm-serving-stack-"));
+  try {
+    for (const file of ["Pulumi.yaml", "Pulumi.dev.yaml"])
+      await copyFile(join(repository, file), join(copy, file));
+    await run(
+      toolchain.paths.pulumi,
+      ["stack", "init", "dev", "--no-select", "--non-interactive", `--cwd=${copy}`],
+      {
+        ...labVariables(paths, toolchain.pulumiHome),
+        PATH: toolchain.binFolder,
+        HOME: paths.folder,
+      },
+      signal,
+    );
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** Ends whatever runs of the lab and removes its folder. */
+export async function removeLab(paths: LabPaths): Promise<void> {
+  await endProcesses(paths.folder);
+  await rm(paths.folder, { recursive: true, force: true });
+}
+
+/** What a lab puts in front of PATH. */
+export function pathPrefix(toolchain: Toolchain): readonly string[] {
+  return [join(repository, "node_modules", ".bin"), toolchain.binFolder];
+}
+
+/** Writes `text` so that a reader sees all of it or the file as it was. */
+export async function writeAtomically(file: string, text: string): Promise<void> {
+  const partial = join(dirname(file), `.${process.pid}.partial`);
+  await writeFile(partial, text);
+  await rename(partial, file);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

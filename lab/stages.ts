@@ -1,0 +1,210 @@
+// The behaviour of the simulated kubelet: kwok `Stage` objects. A file with any Stage replaces all of kwok's defaults, so nodes are here too.
+
+/** One step in the life of a simulated node or pod; kwok applies `next` when `selector` matches, after `delay`. */
+export interface Stage {
+  readonly apiVersion: "kwok.x-k8s.io/v1alpha1";
+  readonly kind: "Stage";
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly resourceRef: { readonly apiGroup: "v1"; readonly kind: "Node" | "Pod" };
+    readonly selector: { readonly matchExpressions: readonly StageExpression[] };
+    readonly delay?: {
+      readonly durationMilliseconds: number;
+      readonly jitterDurationMilliseconds?: number;
+    };
+    readonly next: {
+      readonly statusTemplate?: string;
+      readonly finalizers?: { readonly empty: true };
+      readonly delete?: true;
+    };
+  };
+}
+
+/** `key` is a jq path into the object; a path that yields nothing matches `NotIn` and `DoesNotExist`. */
+export interface StageExpression {
+  readonly key: string;
+  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  readonly values?: readonly string[];
+}
+
+/** How long the simulated engines take. */
+export interface StageTimes {
+  /** Seconds, 0..3600, from bound to Ready by the pod's label `app`; `"*"` is every other pod. */
+  readonly coldStartSeconds: Readonly<Record<string, number>>;
+  /** Seconds, 0..600, that a deleted pod stays Terminating and holds its cards. */
+  readonly terminationSeconds: number;
+}
+
+/** A pod with this annotation set to "true" turns Failed at once: `kubectl annotate pod NAME llm-serving-lab/fail=true`. */
+export const failAnnotation = "llm-serving-lab/fail";
+
+const alive: StageExpression = { key: ".metadata.deletionTimestamp", operator: "DoesNotExist" };
+const notFailing: StageExpression = {
+  key: `.metadata.annotations["${failAnnotation}"]`,
+  operator: "NotIn",
+  values: ["true"],
+};
+const conditionStatus = (type: string): string =>
+  `.status.conditions.[] | select( .type == "${type}" ) | .status`;
+
+function stage(
+  name: string,
+  kind: "Node" | "Pod",
+  spec: Omit<Stage["spec"], "resourceRef" | "selector">,
+  ...matchExpressions: readonly StageExpression[]
+): Stage {
+  return {
+    apiVersion: "kwok.x-k8s.io/v1alpha1",
+    kind: "Stage",
+    metadata: { name },
+    spec: { resourceRef: { apiGroup: "v1", kind }, selector: { matchExpressions }, ...spec },
+  };
+}
+
+const nodeConditions = `
+{{ $now := Now }}
+conditions:
+{{ range NodeConditions }}
+- lastHeartbeatTime: {{ $now | Quote }}
+  lastTransitionTime: {{ or $.metadata.creationTimestamp $now | Quote }}
+  message: {{ .message | Quote }}
+  reason: {{ .reason | Quote }}
+  status: {{ .status | Quote }}
+  type: {{ .type | Quote }}
+{{ end }}
+`;
+
+const nodeReady = `${nodeConditions}
+addresses:
+- address: {{ NodeIP | Quote }}
+  type: InternalIP
+- address: {{ NodeName | Quote }}
+  type: Hostname
+nodeInfo:
+  architecture: amd64
+  bootID: ""
+  containerRuntimeVersion: {{ printf "kwok-%s" Version }}
+  kernelVersion: {{ printf "kwok-%s" Version }}
+  kubeProxyVersion: {{ printf "kwok-%s" Version }}
+  kubeletVersion: {{ printf "kwok-%s" Version }}
+  machineID: ""
+  operatingSystem: linux
+  osImage: ""
+  systemUUID: ""
+phase: Running
+`;
+
+function podConditions(status: "True" | "False", reason: string): string {
+  return ["Ready", "ContainersReady"]
+    .map(
+      (type) =>
+        `- {lastProbeTime: null, lastTransitionTime: {{ $now | Quote }}, message: "", reason: "${reason}", status: "${status}", type: ${type}}`,
+    )
+    .join("\n");
+}
+
+function containerStatuses(ready: boolean, state: string): string {
+  return `containerStatuses:
+{{ range .spec.containers }}
+- {image: {{ .image | Quote }}, imageID: "", name: {{ .name | Quote }}, ready: ${ready ? "true" : "false"}, restartCount: 0, started: ${ready ? "true" : "false"}, state: ${state}}
+{{ end }}`;
+}
+
+// The pod is bound and its image "loads": no podIP yet, so that no EndpointSlice lists it before it is Ready.
+const podStarting = `
+{{ $now := Now }}
+conditions:
+- {lastProbeTime: null, lastTransitionTime: {{ $now | Quote }}, message: "", reason: "", status: "True", type: Initialized}
+${podConditions("False", "ContainersNotReady")}
+${containerStatuses(false, "{waiting: {reason: ContainerCreating}}")}
+hostIP: {{ NodeIPWith .spec.nodeName | Quote }}
+phase: Pending
+startTime: {{ $now | Quote }}
+`;
+
+const podReady = `
+{{ $now := Now }}
+conditions:
+${podConditions("True", "")}
+${containerStatuses(true, "{running: {startedAt: {{ $now | Quote }}}}")}
+podIP: {{ PodIPWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) ( or .metadata.name "" ) ( or .metadata.namespace "" ) | Quote }}
+phase: Running
+`;
+
+const podFailed = `
+{{ $now := Now }}
+conditions:
+${podConditions("False", "PodFailed")}
+${containerStatuses(false, "{terminated: {exitCode: 1, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}")}
+phase: Failed
+`;
+
+function podReadyStage(app: string, seconds: number, otherApps: readonly string[]): Stage {
+  const label = ".metadata.labels.app";
+  return stage(
+    app === "*" ? "pod-ready" : `pod-ready-${app}`,
+    "Pod",
+    { delay: { durationMilliseconds: seconds * 1000 }, next: { statusTemplate: podReady } },
+    alive,
+    notFailing,
+    { key: ".status.phase", operator: "In", values: ["Pending"] },
+    { key: conditionStatus("Initialized"), operator: "In", values: ["True"] },
+    app === "*"
+      ? { key: label, operator: "NotIn", values: otherApps }
+      : { key: label, operator: "In", values: [app] },
+  );
+}
+
+/**
+ * All stages of a lab: nodes become and stay Ready; a bound pod is Pending without a podIP, then Running and Ready after its
+ * cold start; a deleted pod holds its cards for the termination time.
+ */
+export function labStages(times: StageTimes): readonly Stage[] {
+  const apps = Object.keys(times.coldStartSeconds).filter((app) => app !== "*");
+  return [
+    stage(
+      "node-initialize",
+      "Node",
+      { next: { statusTemplate: nodeReady } },
+      {
+        key: conditionStatus("Ready"),
+        operator: "NotIn",
+        values: ["True"],
+      },
+    ),
+    // kwok renews the node's Lease itself; the status needs a sign of life only now and then.
+    stage(
+      "node-heartbeat",
+      "Node",
+      {
+        delay: { durationMilliseconds: 600_000, jitterDurationMilliseconds: 610_000 },
+        next: { statusTemplate: nodeConditions },
+      },
+      { key: conditionStatus("Ready"), operator: "In", values: ["True"] },
+    ),
+    stage("pod-create", "Pod", { next: { statusTemplate: podStarting } }, alive, notFailing, {
+      key: conditionStatus("Initialized"),
+      operator: "DoesNotExist",
+    }),
+    ...Object.entries(times.coldStartSeconds).map(([app, seconds]) =>
+      podReadyStage(app, seconds, apps),
+    ),
+    stage(
+      "pod-fail",
+      "Pod",
+      { next: { statusTemplate: podFailed } },
+      alive,
+      { ...notFailing, operator: "In" },
+      { key: ".status.phase", operator: "NotIn", values: ["Failed"] },
+    ),
+    stage(
+      "pod-delete",
+      "Pod",
+      {
+        delay: { durationMilliseconds: times.terminationSeconds * 1000 },
+        next: { finalizers: { empty: true }, delete: true },
+      },
+      { key: ".metadata.deletionTimestamp", operator: "Exists" },
+    ),
+  ];
+}
