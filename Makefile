@@ -1,0 +1,46 @@
+# The targets and their arguments are a public interface; docs: README.md.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+STACK ?= dev
+NAME ?= llm-lab
+
+# Node 24 comes with the packages, so that an older node on the machine is enough to start.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+packages := node_modules/.package-lock.json
+
+.PHONY: help
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(packages): package.json package-lock.json
+	@command -v npm > /dev/null || { echo "npm: not found; install Node.js 20 or later, which brings it" >&2; exit 1; }
+	npm ci --no-progress
+	@touch $@
+
+.PHONY: up
+up: $(packages) ## the lab, the dev stack on it, and what runs where
+	node lab/up.ts
+
+.PHONY: lab
+lab: $(packages) ## a control plane with a simulated worker-1 (NAME=llm-lab)
+	node lab/lab.ts start --name $(NAME)
+
+.PHONY: lab-stop
+lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
+	node lab/lab.ts stop --name $(NAME)
+
+.PHONY: preview
+preview: $(packages) ## what an edit would do (STACK=dev)
+	node lab/preview.ts --stack $(STACK)
+
+.PHONY: test
+test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
+	mocha
+
+.PHONY: check
+check: $(packages) ## format, lint, types, generated files
+	prettier --check --log-level warn .
+	eslint --max-warnings 0 .
+	tsc --noEmit
+	node schema/generate.ts --check

@@ -1,0 +1,81 @@
+import * as pulumi from "@pulumi/pulumi";
+import { Service } from "@pulumi/kubernetes/core/v1/service.js";
+import {
+  CODER_PREDICTOR,
+  CONTAINER_PORT,
+  labelsOf,
+  NAMESPACE,
+  ownershipAnnotations,
+} from "./names.ts";
+
+/** Arguments of {@link CoderPredictor}. */
+export interface CoderPredictorArgs {
+  /** Name of the owning stack, for the annotation `llm-serving/stack`. */
+  readonly stack: string;
+  /** The engine that answers: the Service's selector, and nothing else, follows it. */
+  readonly backend: "candle-vllm" | "candle-vllm-next";
+  /** Resource hooks of the Service; see {@link refuseDelete}. Absent under mocks, where a hook never resolves. */
+  readonly hooks?: pulumi.ResourceHookBinding;
+}
+
+/**
+ * The Service that poimen-memory addresses. It keeps its uid and ClusterIP through every edit: losing the
+ * ClusterIP breaks a client that cached the name until it resolves again.
+ */
+export class CoderPredictor extends pulumi.ComponentResource {
+  readonly clusterIp: pulumi.Output<string>;
+
+  constructor(name: string, args: CoderPredictorArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("llm-serving:index:CoderPredictor", name, {}, opts);
+    const service = new Service(
+      CODER_PREDICTOR,
+      {
+        metadata: {
+          name: CODER_PREDICTOR,
+          namespace: NAMESPACE,
+          labels: labelsOf(CODER_PREDICTOR),
+          annotations: ownershipAnnotations(args.stack),
+        },
+        spec: {
+          type: "ClusterIP",
+          selector: { app: args.backend },
+          ports: [
+            // For a base URL without a port, like every other predictor Service here.
+            { name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT },
+            // The container's own port, so that nobody has to translate in a curl.
+            { name: "http-8080", protocol: "TCP", port: 8080, targetPort: CONTAINER_PORT },
+          ],
+        },
+      },
+      {
+        parent: this,
+        // No single guard is enough; what each one stops is listed in docs/guards.md.
+        protect: true,
+        retainOnDelete: true,
+        // Assigned by the cluster. An imported value would otherwise plan a replacement.
+        ignoreChanges: ["spec.clusterIP", "spec.clusterIPs"],
+        ...(args.hooks === undefined ? {} : { hooks: args.hooks }),
+      },
+    );
+    this.clusterIp = service.spec.clusterIP;
+    this.registerOutputs({ clusterIp: this.clusterIp });
+  }
+}
+
+/**
+ * The hook that refuses to delete or replace coder-predictor, in a preview too. It stays armed when the
+ * program no longer registers it: the engine then fails because the hook is missing.
+ */
+export function refuseDelete(): pulumi.ResourceHookBinding {
+  const hook = new pulumi.ResourceHook(
+    "coder-predictor-is-never-deleted",
+    ({ urn }) => {
+      throw new Error(
+        `${urn}: this update would delete or replace Service ${CODER_PREDICTOR}, whose ClusterIP ` +
+          `poimen-memory holds (only in-place updates are allowed); undo the edit that renames, moves or removes it`,
+      );
+    },
+    { onDryRun: true },
+  );
+  return { beforeDelete: [hook] };
+}

@@ -1,0 +1,48 @@
+import type { StackConfig } from "./config.ts";
+import type { GpuPlan } from "./gpu/plan.ts";
+import { planGpus } from "./gpu/plan.ts";
+import type { LiveGpus } from "./gpu/pool.ts";
+import type { Workload } from "./gpu/workload.ts";
+import { CLEF_SERVE, SYSTEMONE_ROUTE } from "./components/names.ts";
+
+/** The workloads of a stack as the GPU plan sees them, in the order of the stack file. */
+export function workloadsOf(config: StackConfig): Workload[] {
+  const { clefServe, candleVllm, candleVllmNext, reasoning } = config;
+  return [
+    { ...clefServe, name: CLEF_SERVE, key: "llm-serving:clefServe", tensorParallel: 1 },
+    {
+      ...candleVllm,
+      name: "candle-vllm",
+      key: "llm-serving:candleVllm",
+      engine: "candle-vllm",
+    },
+    {
+      ...candleVllmNext,
+      name: "candle-vllm-next",
+      key: "llm-serving:candleVllmNext",
+      engine: "candle-vllm",
+    },
+    { ...reasoning, name: "reasoning", key: "llm-serving:reasoning", engine: "vllm" },
+  ];
+}
+
+/** The plan of a stack and the outputs that follow from its configuration alone. */
+export interface StackPlan extends GpuPlan {
+  readonly workloads: Readonly<Record<string, "running" | "parked">>;
+  readonly routes: Readonly<Record<string, "on" | "off">>;
+}
+
+/**
+ * Plans a stack. 0 replicas means parked, which is never called ready.
+ * @param live facts of the cluster; without them the configured numbers alone count
+ */
+export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
+  const workloads = workloadsOf(config);
+  return {
+    ...planGpus(workloads, config.gpuNodes, live),
+    workloads: Object.fromEntries(
+      workloads.map(({ name, replicas }) => [name, replicas > 0 ? "running" : "parked"]),
+    ),
+    routes: { [SYSTEMONE_ROUTE]: config.clefServe.replicas > 0 ? "on" : "off" },
+  };
+}

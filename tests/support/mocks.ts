@@ -1,0 +1,110 @@
+import * as pulumi from "@pulumi/pulumi";
+import type {
+  RegisterResourceRequest,
+  RegisterResourceResponse,
+} from "@pulumi/pulumi/proto/resource_pb.js";
+import { MockMonitor } from "@pulumi/pulumi/runtime/mocks.js";
+import { setMockOptions } from "@pulumi/pulumi/runtime/settings.js";
+
+/** One resource as the program registered it. */
+export interface Registered {
+  readonly urn: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly options: RegisteredOptions;
+}
+
+/** The resource options that a reader of this program cares about; absent where not set. */
+export interface RegisteredOptions {
+  readonly protect?: true;
+  readonly retainOnDelete?: true;
+  readonly ignoreChanges?: readonly string[];
+  readonly timeouts?: { readonly create: string; readonly update: string };
+  readonly dependsOn?: readonly string[];
+  readonly provider?: string;
+  readonly hooks?: readonly string[];
+}
+
+/** What the mocked cluster assigns to every Service. */
+export const MOCK_CLUSTER_IP = "10.0.0.10";
+
+/** Pulumi's mock monitor, which keeps the options too: its own mocks see the inputs alone. */
+class RecordingMonitor extends MockMonitor {
+  readonly registered: Registered[] = [];
+
+  constructor() {
+    super({
+      newResource: ({ name, type, inputs }) => ({
+        id: `${name}-id`,
+        state: stateOf(type, inputs as Inputs),
+      }),
+      call: () => ({}),
+    });
+  }
+
+  override async registerResource(
+    ...[request, callback]: Parameters<MockMonitor["registerResource"]>
+  ): Promise<void> {
+    const message = request as RegisterResourceRequest;
+    await super.registerResource(
+      request,
+      (error: unknown, response: RegisterResourceResponse | undefined) => {
+        this.registered.push({
+          urn: response?.getUrn() ?? "",
+          inputs: message.getObject()?.toJavaScript() ?? {},
+          options: optionsOf(message),
+        });
+        callback(error, response);
+      },
+    );
+  }
+}
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+/**
+ * Runs `build` under Pulumi's mocks and returns every resource it registered, sorted by URN. It returns only
+ * once each child's URN has resolved.
+ * @param stack the stack's name
+ */
+export async function registered(
+  stack: string,
+  build: () => void | Promise<void>,
+): Promise<Registered[]> {
+  const monitor = new RecordingMonitor();
+  // setMocks says which features the monitor has; the recording monitor then takes its place.
+  await pulumi.runtime.setMocks({ newResource: () => ({ id: "", state: {} }), call: () => ({}) });
+  setMockOptions(monitor, "llm-serving", stack, false);
+  await build();
+  await pulumi.runtime.disconnect();
+  return monitor.registered.sort((a, b) => a.urn.localeCompare(b.urn));
+}
+
+function stateOf(type: string, inputs: Inputs): Inputs {
+  if (type !== "kubernetes:core/v1:Service") return inputs;
+  return { ...inputs, spec: { ...(inputs.spec as Inputs), clusterIP: MOCK_CLUSTER_IP } };
+}
+
+function nameOf(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
+
+function optionsOf(request: RegisterResourceRequest): RegisteredOptions {
+  const timeouts = request.getCustomtimeouts();
+  const ignoreChanges = request.getIgnorechangesList();
+  const dependsOn = request.getDependenciesList().map(nameOf).sort();
+  const hooks = request.getHooks()?.getBeforeDeleteList() ?? [];
+  return {
+    ...(request.getProtect() ? { protect: true } : {}),
+    ...(request.getRetainondelete() ? { retainOnDelete: true } : {}),
+    ...(ignoreChanges.length === 0 ? {} : { ignoreChanges }),
+    ...(timeouts === undefined || timeouts.getCreate() === ""
+      ? {}
+      : { timeouts: { create: timeouts.getCreate(), update: timeouts.getUpdate() } }),
+    ...(dependsOn.length === 0 ? {} : { dependsOn }),
+    // A provider reference is its URN, "::" and its id.
+    ...(request.getProvider() === ""
+      ? {}
+      : { provider: nameOf(request.getProvider().split("::").slice(0, -1).join("::")) }),
+    ...(hooks.length === 0 ? {} : { hooks }),
+  };
+}
