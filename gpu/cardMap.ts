@@ -1,3 +1,12 @@
+import {
+  cellStyle,
+  type CellRow,
+  type CellStyle,
+  drawCells,
+  letters,
+  type Paint,
+} from "./cardCells.ts";
+import { type CardSlots, seatPods } from "./cardSlots.ts";
 import type { LiveGpus } from "./pool.ts";
 import type { GpuNode, Workload } from "./workload.ts";
 
@@ -54,6 +63,137 @@ export function plannedCards(
   }));
 }
 
+/** What is drawn of one node in one state. */
+interface Row extends CellRow {
+  readonly name: string;
+  readonly tag: string;
+  readonly summary: string;
+}
+
+const maxNameWidth = 20;
+
+/**
+ * Draws who sits on which card, one line per node and state: a pod of several cards is one cell that
+ * spans them, cards that do not exist stand behind a double line.
+ *
+ *     worker-1  before  │ clef-serve  │ candle-vllm │    idle     │    idle     │  2 of 4 used, 2 free
+ *               after   │ clef-serve  │──────── candle-vllm ──────│    idle     │  3 of 4 used, 1 free
+ *
+ * Where the names do not fit the width, letters with a legend stand for them.
+ *
+ * @param after the planned state
+ */
 export function cardMap(after: readonly NodeCards[], options: CardMapOptions = {}): string {
-  return `${after.length} ${String(options.colour)}`;
+  const { before, colour = false, width = 96 } = options;
+  const rows = stateRows(after, before);
+  const holders = rows.flatMap(({ slots }) => slots.filter((slot) => slot !== undefined));
+  const labels = [...new Set(holders.filter((h) => h.unmanaged !== true).map((h) => h.label))];
+  const nameWidth = nameColumn(rows.map(({ name }) => name));
+  const tagWidth = longest(rows.map(({ tag }) => tag));
+  const lead = nameWidth + 2 + (tagWidth > 0 ? tagWidth + 2 : 0);
+  const room = width - lead - 2 - longest(rows.map(({ summary }) => summary));
+  const paint: Paint = colour ? painter(labels) : (_, text) => text;
+  const style = cellStyle(rows, labels, room, paint);
+  const cells = rows.map((row) => drawCells(row, style));
+  const cellsWidth = longest(cells.map(({ plain }) => plain));
+  const lines = rows.map((row, index) => {
+    const first = rows[index - 1]?.name !== row.name;
+    const name = (first ? shorten(row.name, nameWidth) : "").padEnd(nameWidth + 2);
+    const tag = tagWidth > 0 ? row.tag.padEnd(tagWidth + 2) : "";
+    const drawn = cells[index] ?? { plain: "", painted: "" };
+    return `${name}${tag}${drawn.painted}${" ".repeat(cellsWidth - drawn.plain.length)}  ${row.summary}`;
+  });
+  return [...lines, ...legend(style, labels, holders), ...strangers(rows, width)]
+    .map((line) => line.trimEnd())
+    .join("\n");
+}
+
+function stateRows(after: readonly NodeCards[], before?: readonly NodeCards[]): readonly Row[] {
+  if (before === undefined) return after.map((node) => toRow(node, "", seatPods(node)));
+  const earlier = new Map(before.map((node) => [node.name, node]));
+  const planned = new Set(after.map(({ name }) => name));
+  const gone = before.filter(({ name }) => !planned.has(name));
+  return [
+    ...after.flatMap((node) => {
+      const was = earlier.get(node.name);
+      if (was === undefined) return [toRow(node, "after", seatPods(node))];
+      const seats = seatPods(was);
+      const rows = [toRow(was, "before", seats), toRow(node, "after", seatPods(node, seats))];
+      return sameSeats(rows) ? [toRow(node, "same", seats)] : rows;
+    }),
+    ...gone.map((node) => toRow(node, "before", seatPods(node))),
+  ];
+}
+
+function toRow({ name, cards }: NodeCards, tag: string, slots: CardSlots): Row {
+  const used = slots.filter((slot) => slot !== undefined).length;
+  const rest = cards - used;
+  const verdict = rest === 0 ? "full" : rest > 0 ? `${rest} free` : `${-rest} too many`;
+  return { name, tag, cards, slots, summary: `${used} of ${cards} used, ${verdict}` };
+}
+
+function sameSeats(rows: readonly Row[]): boolean {
+  const text = ({ cards, slots }: Row) =>
+    JSON.stringify([cards, slots.map((slot) => [slot?.label, slot?.cards])]);
+  return new Set(rows.map(text)).size === 1;
+}
+
+function legend(
+  style: CellStyle,
+  labels: readonly string[],
+  holders: readonly CardHolder[],
+): readonly string[] {
+  if (style.idle !== "·") return [];
+  const entries = labels.map((label, index) => {
+    const holder = { label, cards: 1 };
+    return `${style.paint(holder, ` ${letters[index] ?? "?"} `)} ${label}`;
+  });
+  const stranger = holders.find((holder) => holder.unmanaged === true);
+  if (stranger !== undefined) entries.push(`${style.paint(stranger, " # ")} unmanaged`);
+  return ["", [...entries, " · idle"].join("  ")];
+}
+
+/** One line for each pod that holds cards and is not managed here. */
+function strangers(rows: readonly Row[], width: number): readonly string[] {
+  const lines = rows.flatMap(({ name, slots }) =>
+    [...new Set(slots)].flatMap((holder) =>
+      holder?.unmanaged === true
+        ? [
+            shorten(
+              `unmanaged on ${name}: ${holder.label}, ${holder.cards} card${holder.cards === 1 ? "" : "s"}`,
+              width,
+            ),
+          ]
+        : [],
+    ),
+  );
+  return lines.length > 0 ? ["", ...new Set(lines)] : [];
+}
+
+/** ANSI: black on a colour of its own for each workload, white on red for others, idle dimmed. */
+function painter(labels: readonly string[]): Paint {
+  const backgrounds = [42, 46, 45, 43, 44, 47];
+  return (holder, text) => {
+    if (holder === undefined) return `\u001b[2m${text}\u001b[0m`;
+    const background = backgrounds[labels.indexOf(holder.label) % backgrounds.length] ?? 47;
+    return `\u001b[${holder.unmanaged === true ? "97;41" : `30;${background}`}m${text}\u001b[0m`;
+  };
+}
+
+/** Cuts the middle out of a text that is too long: both ends of a name tell hosts apart. */
+function shorten(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const tail = Math.floor((width - 1) / 2);
+  return `${text.slice(0, width - 1 - tail)}…${text.slice(text.length - tail)}`;
+}
+
+/** Columns for the names: cut only as far as no two of them become equal. */
+function nameColumn(names: readonly string[]): number {
+  const short = new Set(names.map((name) => shorten(name, maxNameWidth)));
+  const full = longest(names);
+  return short.size === new Set(names).size ? Math.min(maxNameWidth, full) : full;
+}
+
+function longest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => text.length));
 }

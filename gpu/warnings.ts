@@ -1,0 +1,105 @@
+import { type Fit } from "./fit.ts";
+import { modelRow } from "./models.ts";
+import { describeRefusal, type GpuPlan } from "./plan.ts";
+import { describePool } from "./pool.ts";
+import type { Workload } from "./workload.ts";
+
+/** Names that warnings are about and that the plan itself does not know. */
+export interface WarningContext {
+  /** Workload behind coder-predictor, `coderService.backend`. */
+  readonly coderBackend: string;
+}
+
+/** Workload that answers the gateway's route `/v1/systemone`. */
+const systemOneWorkload = "clef-serve";
+
+/**
+ * What works but deserves a look in review: marginal memory, parked routes, idle cards, downloads at
+ * each start. Each line starts with its config key, like the plan's problems.
+ */
+export function planWarnings(
+  plan: GpuPlan,
+  workloads: readonly Workload[],
+  context: WarningContext,
+): readonly string[] {
+  return [
+    ...workloads.flatMap((workload) => parkedWarnings(workload, context)),
+    ...workloads.flatMap((workload) => modelWarnings(workload, plan)),
+    ...Object.entries(plan.allocation).flatMap(([name, allocation]) =>
+      nodeWarnings(name, allocation.free, plan),
+    ),
+  ];
+}
+
+function parkedWarnings(workload: Workload, context: WarningContext): readonly string[] {
+  const { name, key, replicas } = workload;
+  if (replicas > 0) return [];
+  const parked = `${key}.replicas = 0: ${name} is parked`;
+  return [
+    ...(name === systemOneWorkload ? [`${parked}, so route /v1/systemone is off`] : []),
+    ...(name === context.coderBackend
+      ? [`${parked} and is the backend of coder-predictor, which then has no endpoint`]
+      : []),
+  ];
+}
+
+function modelWarnings(workload: Workload, plan: GpuPlan): readonly string[] {
+  const { name, key, model, modelsClaim, replicas, tensorParallel } = workload;
+  if (model === undefined) return [];
+  const warnings: string[] = [];
+  const fit = plan.fits[name];
+  const node = plan.pools.get(workload.node)?.node;
+  if (fit?.verdict === "marginal")
+    warnings.push(`${key}.model.name = ${describeMargin(workload, fit)}`);
+  if (fit?.verdict === "refused" && replicas <= 0 && node !== undefined) {
+    warnings.push(
+      `${key}.tensorParallel = ${tensorParallel}: parked, but ${describeRefusal(workload, node, fit)}`,
+    );
+  }
+  if (fit?.requantised === true) {
+    warnings.push(
+      `${key}.tensorParallel = ${tensorParallel}: the experts of ${model.name} cannot be cut at a block of 256, so candle-vllm turns ${
+        model.source.gguf === undefined ? "them" : "their down projection"
+      } into Q8_0`,
+    );
+  }
+  if (fit !== undefined && fit.share * tensorParallel > 1) {
+    warnings.push(
+      `${key}.tensorParallel = ${tensorParallel}: the experts of ${model.name} split unevenly, the fullest card carries ${percent(fit.share)} of them`,
+    );
+  }
+  const caution = modelRow(model)?.caution;
+  if (caution !== undefined && model.isq === undefined) {
+    warnings.push(`${key}.model.name = ${model.name}: ${caution}`);
+  }
+  if (modelsClaim === undefined) {
+    warnings.push(`${key}.modelsClaim is not set: ${name} downloads its model at each start`);
+  }
+  return warnings;
+}
+
+function nodeWarnings(name: string, free: number, plan: GpuPlan): readonly string[] {
+  const pool = plan.pools.get(name);
+  if (pool === undefined) return [];
+  const { node, index, allocatable } = pool;
+  const path = `llm-serving:gpuNodes[${index}].cards = ${node.cards}`;
+  const differs = allocatable !== undefined && allocatable !== node.cards;
+  return [
+    ...(differs ? [`${path}: ${name} has ${describePool(pool)}`] : []),
+    ...(free > 0
+      ? [`${path}: ${free} of the cards of ${name} ${free === 1 ? "is" : "are"} idle`]
+      : []),
+  ];
+}
+
+/** A marginal fit with its numbers. */
+function describeMargin(workload: Workload, fit: Fit): string {
+  const { model, contextTokens = 0, maxSequences = 0, tensorParallel } = workload;
+  return `${model?.name ?? workload.name}: marginal on ${tensorParallel} card${
+    tensorParallel === 1 ? "" : "s"
+  } of ${fit.memoryGiB} GiB, ${fit.kvTokens} KV tokens remain and ${contextTokens} x ${maxSequences} = ${fit.wantedTokens} are wanted`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
