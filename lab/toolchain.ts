@@ -1,6 +1,7 @@
 // The binaries behind the lab and the preview: which ones, from where, and how they come to be there.
 // `node lab/toolchain.ts` makes them available; `node lab/toolchain.ts versions` only looks.
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "./toolchain/build.ts";
 import { cachedPaths, cacheRoot } from "./toolchain/cache.ts";
 import { diagnoseWrite, ToolchainError } from "./toolchain/failure.ts";
@@ -56,9 +57,11 @@ export async function resolveToolchain(
   }
   const paths = { ...cached, ...installed };
   try {
+    const needsHost = installed.pulumi === undefined;
+    const binFolder = makeBinFolder(root, paths, needsHost);
     return {
-      paths,
-      binFolder: makeBinFolder(root, paths, installed.pulumi === undefined),
+      paths: needsHost ? { ...paths, pulumi: join(binFolder, "pulumi") } : paths,
+      binFolder,
       pulumiHome: makePulumiHome(root, paths["pulumi-resource-kubernetes"]),
     };
   } catch (error) {

@@ -96,11 +96,11 @@ async function buildOne(
   const logFile = join(root, "logs", `${name}.log`);
   mkdirSync(dirname(logFile), { recursive: true });
   rmSync(logFile, { force: true });
-  const folder = join(work, pin.module);
+  const folder = join(work, "sources", pin.module);
   const temporary = join(work, "tmp");
   mkdirSync(temporary, { recursive: true });
   if (!existsSync(folder)) {
-    mkdirSync(folder);
+    mkdirSync(folder, { recursive: true });
     for (const file of ["go.mod", "go.sum", "main.go"].filter((file) =>
       existsSync(join(sourceFolder, pin.module, file)),
     )) {

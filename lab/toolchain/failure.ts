@@ -67,12 +67,15 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** Why a file or folder in the cache could not be written. */
+/**
+ * Why a file or folder in the cache could not be written.
+ * @throws the error itself when it does not come from the operating system: then it is a bug
+ */
 export function diagnoseWrite(error: unknown, root: string): Diagnosis {
-  const text = error instanceof Error ? error.message : String(error);
-  if (noSpace.test(text)) return diagnose(text);
+  if (!(error instanceof Error) || !("errno" in error)) throw error;
+  if (noSpace.test(error.message)) return diagnose(error.message);
   return {
-    cause: `the cache ${root} cannot be written: ${text}`,
+    cause: `the cache ${root} cannot be written: ${error.message}`,
     fix: "make it writable, or set XDG_CACHE_HOME to a folder that is",
   };
 }

@@ -2,11 +2,15 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
 } from "node:fs";
-import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { shortHash } from "./cache.ts";
 import { hasCode } from "./failure.ts";
@@ -36,20 +40,22 @@ export function makeBinFolder(
 ): string {
   const links = ["pulumi", "kubectl", "kwokctl"] as const;
   const host = needsHost ? [readFileSync(hostSource, "utf8"), hostLauncher] : [];
-  const key = shortHash([...links.map((name) => paths[name]), ...host]);
+  const key = shortHash([String(needsHost), ...links.map((name) => paths[name]), ...host]);
   const folder = join(root, `bin-${key}`);
   if (existsSync(folder)) return folder;
 
   const temporary = `${folder}.${process.pid}`;
-  rmSync(temporary, { recursive: true, force: true });
-  mkdirSync(temporary, { recursive: true });
-  for (const name of links) symlinkSync(paths[name], join(temporary, name));
-  if (needsHost) {
-    copyFileSync(hostSource, join(temporary, "languageHost.mts"));
-    writeFileSync(join(temporary, "pulumi-language-nodejs"), hostLauncher);
-    chmodSync(join(temporary, "pulumi-language-nodejs"), 0o755);
-  }
   try {
+    mkdirSync(temporary, { recursive: true });
+    for (const name of links) {
+      if (needsHost && name === "pulumi") placeFile(paths[name], join(temporary, name));
+      else symlinkSync(paths[name], join(temporary, name));
+    }
+    if (needsHost) {
+      copyFileSync(hostSource, join(temporary, "languageHost.mts"));
+      writeFileSync(join(temporary, "pulumi-language-nodejs"), hostLauncher);
+      chmodSync(join(temporary, "pulumi-language-nodejs"), 0o755);
+    }
     renameSync(temporary, folder);
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
@@ -57,6 +63,22 @@ export function makeBinFolder(
     if (!hasCode(error, "ENOTEMPTY") && !hasCode(error, "EEXIST")) throw error;
   }
   return folder;
+}
+
+/**
+ * Puts the CLI itself beside the host, as a second name of the same file: it follows symbolic links, and
+ * warns at every run about a host that it finds on PATH only.
+ */
+function placeFile(source: string, target: string): void {
+  try {
+    linkSync(source, target);
+  } catch (error) {
+    // Another file system, or one without hard links.
+    if (!hasCode(error, "EXDEV") && !hasCode(error, "EPERM") && !hasCode(error, "ENOTSUP")) {
+      throw error;
+    }
+    copyFileSync(source, target);
+  }
 }
 
 function linkTarget(path: string): string | undefined {

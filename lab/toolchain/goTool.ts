@@ -35,7 +35,6 @@ export class GoTool {
     },
   ): Promise<GoResult> {
     const log = options.logFile === undefined ? undefined : openSync(options.logFile, "a");
-    this.activity = "";
     let stdout = "";
     let output = "";
     const take = (data: Buffer): string => {
@@ -62,6 +61,7 @@ export class GoTool {
       return { code, stdout, output };
     } finally {
       this.#group = undefined;
+      this.activity = "";
       if (log !== undefined) closeSync(log);
     }
   }
