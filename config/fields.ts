@@ -1,6 +1,7 @@
 import * as z from "zod";
-import type { FieldHint } from "./schema.ts";
-import { hints, stackSchema } from "./schema.ts";
+import type { FieldHint } from "./forms.ts";
+import { hints } from "./forms.ts";
+import { stackSchema } from "./schema.ts";
 
 /** Where a value stands below `llm-serving:`, such as ["gpuNodes", 0, "cards"]. */
 export type Path = readonly (string | number)[];
@@ -53,10 +54,18 @@ export function leaves(field: Field = stackSchema, path: Path = []): [Path, Fiel
 export function sampleYaml(field: Field): string {
   const { example } = hintOf(field);
   if (example !== undefined || !(field instanceof z.ZodObject)) return String(example);
-  const entries = Object.entries<z.core.$ZodType>(field.shape)
-    .filter(([, schema]) => unwrap(schema) === schema)
-    .map(([key, schema]) => `${key}: ${sampleYaml(schema)}`);
+  const entries = requiredKeys(field).map((key) => {
+    const below = child(field, key);
+    return below === undefined ? key : `${key}: ${sampleYaml(below)}`;
+  });
   return `{${entries.join(", ")}}`;
+}
+
+function requiredKeys(field: Field): readonly string[] {
+  if (!(field instanceof z.ZodObject)) return [];
+  return Object.entries<Field>(field.shape)
+    .filter(([, schema]) => unwrap(schema) === schema)
+    .map(([key]) => key);
 }
 
 /** What the schema's author noted for messages. */
@@ -75,26 +84,39 @@ export function allowedBy(field: Field): string {
     return `a number above 0, at most ${field.maxValue ?? ""}, unquoted`;
   }
   if (field instanceof z.ZodBoolean) return "true | false, unquoted";
-  if (field instanceof z.ZodLiteral) return [...field.values].join(" | ");
+  if (field instanceof z.ZodLiteral) return `${[...field.values].join(" | ")}, unquoted`;
   if (field instanceof z.ZodEnum) return field.options.join(" | ");
-  return `a map of ${keysOf(field).join(", ")}`;
+  const required = requiredKeys(field);
+  return `a map with ${(required.length > 0 ? required : keysOf(field)).join(", ")}`;
+}
+
+/** Whether a field is a list. */
+export function isList(field: Field): boolean {
+  return field instanceof z.ZodArray;
+}
+
+/** Whether a field is a map or a list, which no `pulumi config set` can write at once. */
+export function isNested(field: Field): boolean {
+  return isList(field) || field instanceof z.ZodObject || field instanceof z.ZodRecord;
 }
 
 /** Whether a field takes numbers. */
 export function isNumeric(field: Field | undefined): boolean {
-  return (
-    field instanceof z.ZodNumber ||
-    (field instanceof z.ZodLiteral && [...field.values].every((value) => typeof value === "number"))
-  );
+  return field instanceof z.ZodNumber || isLiteralOf(field, "number");
+}
+
+/** Whether a field takes whole numbers only. */
+export function isInteger(field: Field): boolean {
+  return field instanceof z.ZodNumberFormat || isLiteralOf(field, "number");
 }
 
 /** Whether a field takes true or false, or only one of them. */
 export function isBoolean(field: Field | undefined): boolean {
-  return (
-    field instanceof z.ZodBoolean ||
-    (field instanceof z.ZodLiteral &&
-      [...field.values].every((value) => typeof value === "boolean"))
-  );
+  return field instanceof z.ZodBoolean || isLiteralOf(field, "boolean");
+}
+
+function isLiteralOf(field: Field | undefined, type: "number" | "boolean"): boolean {
+  return field instanceof z.ZodLiteral && [...field.values].every((value) => typeof value === type);
 }
 
 /** Whether zod accepts a value for this field alone. */

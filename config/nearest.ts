@@ -1,5 +1,6 @@
 /**
- * The candidate that takes the fewest edits, letter case counting half of one.
+ * The candidate that takes the fewest edits. A common beginning counts for it: people shorten and
+ * lengthen names at their end.
  *
  * @param word only its first 64 characters count, so that a long key cannot cost much
  * @param candidates at least one
@@ -7,7 +8,10 @@
 export function nearest(word: string, candidates: readonly string[]): string {
   const head = word.slice(0, 64);
   const ranked = candidates
-    .map((candidate) => ({ candidate, edits: editDistance(head, candidate) }))
+    .map((candidate) => ({
+      candidate,
+      edits: editDistance(head, candidate) - commonStart(head, candidate),
+    }))
     .sort((a, b) => a.edits - b.edits);
   return ranked[0]?.candidate ?? "";
 }
@@ -24,4 +28,10 @@ function editDistance(from: string, to: string): number {
     row = next;
   }
   return row.at(-1) ?? 0;
+}
+
+function commonStart(left: string, right: string): number {
+  let length = 0;
+  while (length < left.length && left[length] === right[length]) length += 1;
+  return length;
 }

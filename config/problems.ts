@@ -42,12 +42,17 @@ const clip = (text: string): string =>
 
 /** A path as the CLI's `--path` spells it: `llm-serving:gpuNodes[0].cards`. */
 export function keyOf(path: Path): string {
-  const spelled = path.map((segment, at) => {
+  return clip(spelled(path));
+}
+
+function spelled(path: Path): string {
+  const parts = path.map((segment, at) => {
     if (typeof segment === "number") return `[${segment}]`;
-    if (PLAIN_SEGMENT.test(segment) || at === 0) return at === 0 ? segment : `.${segment}`;
+    if (at === 0) return segment;
+    if (PLAIN_SEGMENT.test(segment)) return `.${segment}`;
     return `[${JSON.stringify(segment)}]`;
   });
-  return `${PROJECT}:${clip(spelled.join(""))}`;
+  return `${PROJECT}:${parts.join("")}`;
 }
 
 /** A word for the shell, quoted where it has to be. */
@@ -86,42 +91,41 @@ export class Remedies {
     return stackFile(this.#stack);
   }
 
-  /**
-   * The command that sets a value. `--path` stores whole numbers and true/false unquoted.
-   *
-   * @param value used literally; quoted for the shell where needed
-   */
+  /** The command that sets a value. The CLI stores unquoted what looks like an integer or boolean. */
   set(path: Path, value: string | number | boolean): string {
-    return this.#command("set", path, typeof value === "string" ? shellWord(value) : String(value));
+    const misread = typeof value === "string" && /^([+-]?\d+|true|false)$/i.test(value);
+    const broken = typeof value === "number" && !Number.isInteger(value);
+    const type = misread ? " --type string" : broken ? " --type float" : "";
+    return this.setShell(path, `${shellWord(String(value))}${type}`);
   }
 
-  /** Like {@link set}, with a text that already is shell. */
+  /** Like {@link set}, with a value that is written in shell. */
   setShell(path: Path, words: string): string {
-    return this.#command("set", path, words);
+    return this.#command("set", path, ` ${words}`);
   }
 
   /** The command that removes a key. */
   remove(path: Path): string {
-    const plain = path.every((segment) => typeof segment === "number" || segment.length < 60);
-    return plain ? this.#command("rm", path) : `remove it from ${this.file}`;
+    const sayable = path.every(
+      (segment) => typeof segment === "number" || /^[^"\\\p{C}]{1,60}$/u.test(segment),
+    );
+    return sayable ? this.#command("rm", path, "") : `remove it from ${this.file}`;
   }
 
-  /** The edit that writes a map or list where no command can. */
+  /** The edit that writes a map or list, which no command does at once. */
   write(path: Path, field: Field): string {
+    const sample = sampleYaml(field);
     const last = path.at(-1);
-    const name = path.length === 1 ? keyOf(path) : String(last);
+    if (path.length === 1) return `write ${keyOf(path)}: ${sample} under config in ${this.file}`;
     return typeof last === "number"
-      ? `write ${sampleYaml(field)} at ${keyOf(path)} in ${this.file}`
-      : `write ${name}: ${sampleYaml(field)} in ${this.file}${path.length === 1 ? " under config" : ""}`;
+      ? `write ${sample} at ${keyOf(path)} in ${this.file}`
+      : `write ${last ?? ""}: ${sample} at ${keyOf(path.slice(0, -1))} in ${this.file}`;
   }
 
-  #command(verb: "set" | "rm", path: Path, value?: string): string {
-    const words = ["pulumi config", verb, "--path", `'${keyOf(path).replaceAll("'", "'\\''")}'`];
-    return [
-      "run:",
-      ...words,
-      ...(value === undefined ? [] : [value]),
-      `--stack ${shellWord(this.#stack)}`,
-    ].join(" ");
+  #command(verb: "set" | "rm", path: Path, words: string): string {
+    // A key of the top level is named as it is: with --path, dots in it would mean maps.
+    const flag = path.length > 1 ? " --path" : "";
+    const key = `'${spelled(path).replaceAll("'", "'\\''")}'`;
+    return `run: pulumi config ${verb}${flag} ${key}${words} --stack ${shellWord(this.#stack)}`;
   }
 }

@@ -1,17 +1,32 @@
 import type * as z from "zod";
 import { nearest } from "./nearest.ts";
 import type { Field, Path } from "./fields.ts";
-import { accepts, allowedBy, fieldAt, hintOf, isBoolean, isNumeric, keysOf } from "./fields.ts";
+import {
+  accepts,
+  allowedBy,
+  fieldAt,
+  hintOf,
+  isBoolean,
+  isInteger,
+  isList,
+  isNested,
+  isNumeric,
+  keysOf,
+} from "./fields.ts";
 import type { Problem } from "./problems.ts";
 import { keyOf, Remedies, shown } from "./problems.ts";
 import { PROJECT, stackSchema } from "./schema.ts";
 import { isSecretValue } from "./secrets.ts";
+
+/** Depth below which nothing is looked at. */
+const DEEPEST = 10;
 
 /** Collects the problems of one raw configuration, at most one a key. */
 export class Review {
   readonly remedies: Remedies;
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #found: { readonly path: Path; readonly problem: Problem }[] = [];
+  readonly #refused = new Set<string>();
 
   constructor(raw: Readonly<Record<string, unknown>>, stack: string) {
     this.#raw = raw;
@@ -42,7 +57,7 @@ export class Review {
 
   /** The raw value at a path, undefined if it or a part of it was refused already. */
   sound(path: Path): unknown {
-    return this.#isRefused(path) ? undefined : this.raw(path);
+    return this.isRefused(path) ? undefined : this.raw(path);
   }
 
   /**
@@ -50,25 +65,24 @@ export class Review {
    * cause of what follows.
    */
   add(path: Path, wrong: string, allowed: string, remedy: string): void {
-    if (this.#isRefused(path)) return;
-    const key = keyOf(path);
-    const line = `${key} = ${shown(path, this.raw(path))}: ${wrong} (${allowed}); ${remedy}`;
-    this.#found.push({ path, problem: { key, line } });
+    this.#add(path, shown(path, this.raw(path)), wrong, allowed, remedy);
+  }
+
+  /** Whether a key or a key above it has a problem. */
+  isRefused(path: Path): boolean {
+    return path.some((_, at) => this.#refused.has(JSON.stringify(path.slice(0, at + 1))));
   }
 
   /** Refuses what is encrypted, and plain values that look like credentials. */
   checkSecrets(encrypted: readonly string[]): void {
     for (const key of encrypted) {
-      this.#found.push({
-        path: [key],
-        problem: {
-          key: keyOf([key]),
-          line:
-            `${keyOf([key])} = (encrypted): no secret belongs here, the cluster holds them ` +
-            `(plain values; hfTokenSecret and pullSecret name a Secret); ` +
-            `write what stands under secure: in ${this.remedies.file} as a plain value, or remove it`,
-        },
-      });
+      this.#add(
+        [key],
+        "(encrypted)",
+        "it is a secret or holds one, and no secret belongs here",
+        "plain values; hfTokenSecret and registry.pullSecret name a Secret of the cluster",
+        `replace what stands under secure: in ${this.remedies.file} by a plain value or remove it`,
+      );
     }
     this.#walkStrings(this.#raw, [], (path, value) => {
       if (!isSecretValue(value)) return;
@@ -93,14 +107,17 @@ export class Review {
     }
   }
 
-  #isRefused(path: Path): boolean {
-    return this.#found.some(
-      (found) =>
-        found.path.length <= path.length && found.path.every((segment, at) => segment === path[at]),
-    );
+  #add(path: Path, value: string, wrong: string, allowed: string, remedy: string): void {
+    if (this.isRefused(path)) return;
+    const key = keyOf(path);
+    this.#refused.add(JSON.stringify(path));
+    const line = `${key} = ${value}: ${wrong} (${allowed}); ${remedy}`;
+    this.#found.push({ path, problem: { key, line } });
   }
 
   #walkStrings(value: unknown, path: Path, visit: (path: Path, text: string) => void): void {
+    // Nothing that the schema knows lies this deep; what it does not know is refused as a whole.
+    if (path.length > DEEPEST) return;
     if (typeof value === "string") visit(path, value);
     else if (Array.isArray(value)) {
       value.forEach((entry, at) => {
@@ -114,87 +131,82 @@ export class Review {
   }
 
   #unknownKey(path: Path, key: string): void {
-    const known = keysOf(fieldAt(path));
     const full = [...path, key];
-    const dotted = key.split(/[.[\]]+/).filter((part) => part !== "");
+    const dotted = key.split(".");
+    const { remedies } = this;
     if (path.length === 0 && dotted.length > 1 && fieldAt(dotted) !== undefined) {
-      this.add(
-        full,
-        "one key with dots in its name, not a value inside a map",
-        `${PROJECT}:${dotted[0] ?? ""} with ${dotted.slice(1).join(".")} inside`,
-        `run: pulumi config rm, then set, it with --path`,
-      );
+      const set = remedies.set(dotted, String(this.raw(full))).replace("run: ", "then ");
+      const allowed = `a map ${PROJECT}:${dotted[0] ?? ""}`;
+      this.add(full, "set without --path", allowed, `${remedies.remove(full)}, ${set}`);
       return;
     }
-    const value = this.raw(full);
-    const guess = nearest(key, known);
-    this.add(
-      full,
-      `unknown key, did you mean ${guess}?`,
-      known.join(", "),
-      `rename it in ${this.remedies.file}` +
-        (value === undefined ? "" : `, or ${this.remedies.remove(full)}`),
-    );
+    const known = keysOf(fieldAt(path));
+    const wrong = `unknown key, did you mean ${nearest(key, known)}?`;
+    const remedy = `rename it in ${remedies.file}, or ${remedies.remove(full)}`;
+    this.add(full, wrong, known.join(", "), remedy);
   }
 
   #badValue(path: Path, foreign: readonly string[]): void {
     const field = fieldAt(path);
     if (field === undefined) return;
     const value = this.raw(path);
-    const strays =
-      value === undefined && path.length === 1 ? foreign.filter((key) => isStray(key, path)) : [];
+    const strays = value === undefined ? foreign.filter((key) => isStray(key, path)) : [];
     const wrong =
-      strays.length > 0
-        ? `required, and ${strays.join(", ")} is another program's namespace`
-        : wrongWith(field, value);
+      strays.length === 0
+        ? wrongWith(field, value)
+        : `required, and ${strays.join(", ")} is set under another program's namespace`;
     this.add(path, wrong, allowedBy(field), this.#remedy(path, field, value));
   }
 
   #remedy(path: Path, field: Field, value: unknown): string {
-    const better = intended(field, value) ?? hintOf(field).example;
-    if (better === undefined || keysOf(field).length > 0) return this.remedies.write(path, field);
-    return typeof better === "string" && /^[[{]/.test(better)
+    const { example, remove } = hintOf(field);
+    const better = intended(field, value);
+    if (better !== undefined) return this.remedies.set(path, better);
+    if (remove === true) return this.remedies.remove(path);
+    return example === undefined || isNested(field)
       ? this.remedies.write(path, field)
-      : this.remedies.set(path, better);
+      : this.remedies.set(path, example);
   }
 }
 
-const isStray = (key: string, path: Path): boolean => {
+/** Whether a key of another namespace is this one's name, or that with a path behind it. */
+function isStray(key: string, path: Path): boolean {
   const name = key.slice(key.indexOf(":") + 1);
-  return name === path[0] || name.startsWith(`${String(path[0])}.`);
-};
+  const wanted = path.join(".");
+  return name === wanted || (path.length === 1 && name.startsWith(`${wanted}.`));
+}
 
-/** The value that a wrongly typed one was meant to be, if that is beyond doubt. */
-function intended(field: Field, value: unknown): number | boolean | undefined {
-  if (typeof value !== "string") return undefined;
-  const text = value.trim();
-  const meant =
-    isNumeric(field) && /^\d+$/.test(text)
-      ? Number(text)
-      : isBoolean(field) && /^(true|false)$/i.test(text)
-        ? text.toLowerCase() === "true"
-        : undefined;
+/** The value that one of the wrong type was meant to be, where that is beyond doubt. */
+function intended(field: Field, value: unknown): string | number | boolean | undefined {
+  const text = String(value).trim();
+  let meant: string | number | boolean | undefined;
+  if (typeof value === "string" && isNumeric(field) && /^\d+$/.test(text)) meant = Number(text);
+  if (typeof value === "string" && isBoolean(field) && /^(true|false)$/i.test(text)) {
+    meant = text.toLowerCase() === "true";
+  }
+  if (typeof value === "number" || typeof value === "boolean") meant = text;
   return meant !== undefined && accepts(field, meant) ? meant : undefined;
 }
 
 function wrongWith(field: Field, value: unknown): string {
   const { wrong } = hintOf(field);
   if (value === undefined) return "required";
-  if (wrong !== undefined) return wrong;
   if (value === null || (typeof value === "string" && value.trim() === "")) return "blank";
-  if (isNumeric(field)) return wrongNumber(value);
-  if (isBoolean(field)) return typeof value === "boolean" ? "not allowed" : "not true or false";
-  if (keysOf(field).length > 0) return "not a map";
-  if (typeof value === "number" || typeof value === "boolean") {
-    return "not text: YAML reads unquoted digits and words as numbers and booleans";
+  if (isNumeric(field)) return wrongNumber(field, value);
+  if (isBoolean(field)) {
+    return typeof value === "boolean" ? "only true is possible" : "neither true nor false";
   }
-  return typeof value === "string" ? "not of the allowed form" : "not text";
+  if (isList(field)) return Array.isArray(value) ? "too few or too many entries" : "not a list";
+  if (isNested(field)) return "not a map";
+  if (typeof value === "string") return wrong?.(value) ?? "not of the allowed form";
+  if (typeof value === "number") return "a number, not text: YAML reads unquoted digits as one";
+  return typeof value === "boolean" ? "true or false without quotes is not text" : "not text";
 }
 
-function wrongNumber(value: unknown): string {
-  if (typeof value === "string") return "text, and text is never read as a number";
+function wrongNumber(field: Field, value: unknown): string {
+  if (typeof value === "string") return "text, which is never read as a number";
   if (typeof value !== "number") return "not a number";
   if (!Number.isFinite(value)) return "not finite";
-  return Number.isInteger(value) ? "outside the range" : "not a whole number";
+  if (isInteger(field) && !Number.isInteger(value)) return "not a whole number";
+  return "outside the range";
 }
-

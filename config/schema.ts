@@ -1,63 +1,25 @@
 import * as z from "zod";
+import {
+  choice,
+  CONTEXT,
+  count,
+  countOr,
+  flagOr,
+  hints,
+  HUB_ID,
+  image,
+  LABEL,
+  MODEL_NAME,
+  modelPath,
+  objectName,
+  REPOSITORY,
+  size,
+  text,
+  UUID,
+} from "./forms.ts";
 
 /** Project and namespace of every key that this program reads. */
 export const PROJECT = "llm-serving";
-
-/** What messages need to know of a value beyond its type. */
-export interface FieldHint {
-  /** The allowed values in words, where the type does not say it. */
-  readonly allowed?: string;
-  /** A value that a remedy can set: the default where there is one, else a typical value. */
-  readonly example?: string | number | boolean;
-  /** What a refused value is, where "not of this form" would not help. */
-  readonly wrong?: string;
-}
-
-/** Hints by schema; kept out of zod's own metadata, which goes into the JSON Schema. */
-export const hints = z.registry<FieldHint>();
-
-/** Kubernetes object name, RFC 1123 subdomain. */
-const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-/** Namespace name, RFC 1123 label. */
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const HUB_ID = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/;
-const MODEL_PATH = /^\/models(\/(?!\.{1,2}(\/|$))[\w.+@=-]+)+$/;
-const MODEL_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/;
-const REPOSITORY = "[a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*";
-const DIGEST = "@sha256:[0-9a-f]{64}";
-const IMAGE = new RegExp(`^${REPOSITORY}(:[\\w][\\w.-]{0,127}|${DIGEST})$`);
-/** A kubeconfig context: any printable text without blanks at its ends. */
-const CONTEXT = /^[^\s\p{C}]([^\p{C}]*[^\s\p{C}])?$/u;
-
-const text = (form: RegExp, allowed: string, description: string, example?: string) =>
-  z
-    .string()
-    .regex(form)
-    .describe(description)
-    .register(hints, { allowed, ...(example === undefined ? {} : { example }) });
-
-const count = (min: number, max: number, example: number, description: string) =>
-  z.int().min(min).max(max).describe(description).register(hints, { example });
-
-/** A count with a default: the default is the example. */
-const countOr = (fallback: number, min: number, max: number, description: string) =>
-  count(min, max, fallback, description).default(fallback);
-
-const flagOr = (fallback: boolean, description: string) =>
-  z.boolean().describe(description).register(hints, { example: fallback }).default(fallback);
-
-const choice = <const T extends string>(options: readonly T[], description: string) =>
-  z
-    .enum(options)
-    .describe(description)
-    .register(hints, { example: options[0] ?? "" });
-
-const objectName = (description: string, example: string) =>
-  text(SUBDOMAIN, "a Kubernetes object name: lower case, digits, - and .", description, example);
-
-const modelPath = (description: string, example: string) =>
-  text(MODEL_PATH, "an absolute path below /models", description, example);
 
 const cluster = z
   .strictObject({
@@ -71,11 +33,12 @@ const cluster = z
       UUID,
       "a UUID in lower case",
       "Uid of the namespace kube-system: any other cluster is refused. Exactly one of uid and lab.",
+      "<uid of the namespace kube-system>",
     ).optional(),
     lab: z
       .literal(true)
       .describe("Only a cluster that is marked as a lab is accepted. Exactly one of uid and lab.")
-      .register(hints, { allowed: "true, or leave it out and state uid", example: true })
+      .register(hints, { allowed: "true, or leave it out and state uid", remove: true })
       .optional(),
     admissionGuard: flagOr(
       true,
@@ -106,14 +69,9 @@ const gpuNodes = z
     example: "[{name: worker-1, cards: 4, memoryGiB: 32}]",
   });
 
-const workload = {
+const workload = (imageName: string) => ({
   replicas: count(0, 16, 1, "Pods, 0..16. 0 parks the workload: its objects stay, its cards go."),
-  image: text(
-    IMAGE,
-    "repo@sha256:<64 hex>, or repo:tag where registry.requireDigests is false; never latest",
-    "Container image as repo@sha256:<64 hex>; repo:tag only where registry.requireDigests is " +
-      "false. May be absent while replicas is 0.",
-  ).optional(),
+  image: image(imageName).optional(),
   node: objectName(
     "Node that the pods select, a name of gpuNodes. Default: the only one; required if several.",
     "worker-1",
@@ -144,10 +102,7 @@ const workload = {
     )
     .register(hints, { allowed: "a map of {NAME: text}", example: '{NAME: "text"}' })
     .default({}),
-};
-
-const size = (max: number, example: number, description: string) =>
-  z.number().positive().max(max).describe(description).register(hints, { example });
+});
 
 const figures = z
   .strictObject({
@@ -188,8 +143,9 @@ const vllmModel = z
       .never()
       .describe("Not for vLLM: quantising while loading is a feature of candle.")
       .register(hints, {
-        allowed: "candle engines only",
-        wrong: "vLLM does not quantise while loading",
+        allowed: "for candle only",
+        wrong: () => "vLLM does not quantise while loading",
+        remove: true,
       })
       .optional(),
     figures: figures.optional(),
@@ -205,8 +161,8 @@ const candleModel = vllmModel
   })
   .describe("The model that the engine serves.");
 
-const engine = {
-  ...workload,
+const engine = (imageName: string) => ({
+  ...workload(imageName),
   tensorParallel: z
     .literal([1, 2, 4])
     .describe("Cards of one pod: 1, 2 or 4, at most the node's, as model and engine allow.")
@@ -230,11 +186,11 @@ const engine = {
     })
     .describe("Where the engine's Hugging Face token lies; never the token itself.")
     .optional(),
-};
+});
 
 const clefServe = z
   .strictObject({
-    ...workload,
+    ...workload("clef-serve"),
     bootstrap: choice(
       ["install", "prepared", "image"],
       "install: pip at each start. prepared: packages from packagesClaim. image: all in the image.",
@@ -247,7 +203,7 @@ const clefServe = z
   .describe("clef-serve, which answers /v1/systemone: one card a replica.");
 
 const candleEngine = (description: string) =>
-  z.strictObject({ ...engine, model: candleModel }).describe(description);
+  z.strictObject({ ...engine("candle-vllm"), model: candleModel }).describe(description);
 
 const registry = z
   .strictObject({
@@ -293,7 +249,7 @@ export const stackSchema = z.strictObject({
     "Deployment candle-vllm-next, the other half of a handoff. Park it with 0, never remove it.",
   ),
   reasoning: z
-    .strictObject({ ...engine, model: vllmModel })
+    .strictObject({ ...engine("vllm"), model: vllmModel })
     .describe("Deployment reasoning (vLLM) behind Service reasoning-long."),
   coderService: z
     .strictObject({
