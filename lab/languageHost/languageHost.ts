@@ -1,194 +1,179 @@
 // A stand-in for pulumi-language-nodejs where the official one is not installed: the LanguageRuntime
-// service as far as `preview`, `up`, `destroy`, `refresh` and policy packs use it. The CLI starts it in
-// the program's folder, with the engine's address as the last argument, and reads the port from stdout.
-// It runs from a copy outside the clone, so it must stay one file, and finds gRPC through the program.
-import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
+// service as far as preview, up, refresh, destroy and policy packs use it. The CLI starts it in the
+// program's folder with the engine's address as the last argument, and reads the port from stdout.
+// It runs from a copy outside the clone: it must stay one file, and finds gRPC through the program.
+// Left out: `pulumi install` and `new`, debuggers, synchronous invokes, and the stack's name and
+// configuration inside policy packs, which the official host learns by standing between.
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as grpcTypes from "@grpc/grpc-js";
 import type * as services from "@pulumi/pulumi/proto/language_grpc_pb.js";
 import type * as messages from "@pulumi/pulumi/proto/language_pb.js";
 import type * as plugins from "@pulumi/pulumi/proto/plugin_pb.js";
-import type * as empty from "google-protobuf/google/protobuf/empty_pb.js";
+import type * as wellKnown from "google-protobuf/google/protobuf/empty_pb.js";
+
+type Call<Request> = grpcTypes.ServerUnaryCall<Request, unknown>;
+type PluginCall = grpcTypes.ServerWritableStream<
+  messages.RunPluginRequest,
+  messages.RunPluginResponse
+>;
 
 /** Exit code by which a program says that it has already told the user why it failed. */
 const alreadyReported = 32;
 const engineAddress = process.argv.at(-1) ?? "";
 
-const load = createRequire(join(process.cwd(), "languageHost.js"));
-const fromPulumi = createRequire(load.resolve("@pulumi/pulumi"));
-const grpc = fromPulumi("@grpc/grpc-js") as typeof grpcTypes;
+const load = createRequire(join(process.cwd(), "index.js"));
+const loadBeside = createRequire(load.resolve("@pulumi/pulumi"));
+const grpc = loadBeside("@grpc/grpc-js") as typeof grpcTypes;
+const { Empty } = loadBeside("google-protobuf/google/protobuf/empty_pb.js") as typeof wellKnown;
 const pb = load("@pulumi/pulumi/proto/language_pb.js") as typeof messages;
 const { PluginInfo } = load("@pulumi/pulumi/proto/plugin_pb.js") as typeof plugins;
-const { Empty } = fromPulumi("google-protobuf/google/protobuf/empty_pb.js") as typeof empty;
-const { LanguageRuntimeService } = load(
+const { LanguageRuntimeService: service } = load(
   "@pulumi/pulumi/proto/language_grpc_pb.js",
 ) as typeof services;
 
-/** Programs and policy packs that run now. */
 const running = new Set<ChildProcess>();
 
+/** Starts one of the SDK's runners, as the program's folder has it, for as long as the call lasts. */
 function start(
+  call: Pick<grpcTypes.ServerUnaryCall<unknown, unknown>, "on">,
   runner: "run" | "run-policy-pack" | "run-plugin",
   info: messages.ProgramInfo | undefined,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv; readonly stdio: StdioOptions },
+  options: SpawnOptions,
 ): ChildProcess {
-  const folder = info?.getProgramDirectory() ?? options.cwd;
+  const folder = info?.getProgramDirectory() ?? process.cwd();
   const script = createRequire(join(folder, "index.js")).resolve(`@pulumi/pulumi/cmd/${runner}`);
-  // As in the official host, TypeScript is compiled by the SDK unless the project says otherwise.
+  // The SDK compiles TypeScript itself unless the project says that Node does.
   const isCompiled = info?.getOptions()?.toJavaScript().typescript !== false;
   const env = { ...options.env, PULUMI_NODEJS_TYPESCRIPT: `${isCompiled}` };
   const child = spawn(process.execPath, [script, ...args], { ...options, env });
   running.add(child);
-  child.once("close", () => running.delete(child));
+  call.on("cancelled", () => child.kill());
   return child;
 }
 
-/** The exit code, or -1 where the process was killed or could not start. */
+/** The exit code; -1 where the process was killed or could not start. */
 function exitOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once("close", (code) => {
-      resolve(code ?? -1);
-    });
-    child.once("error", () => {
-      resolve(-1);
-    });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  child.once("error", () => {
+    resolve(-1);
   });
+  child.once("close", (code) => {
+    resolve(code ?? -1);
+  });
+  return promise.finally(() => running.delete(child));
 }
 
-async function run(request: messages.RunRequest): Promise<messages.RunResponse> {
-  const flags = {
+async function run(call: Call<messages.RunRequest>): Promise<messages.RunResponse> {
+  const { request } = call;
+  const info = request.getInfo();
+  const args = Object.entries({
     monitor: request.getMonitorAddress(),
     engine: engineAddress,
     organization: request.getOrganization(),
     project: request.getProject(),
     stack: request.getStack(),
     pwd: request.getPwd(),
-    "root-directory": request.getInfo()?.getRootDirectory(),
-    parallel: String(request.getParallel()),
-  };
-  const args = Object.entries(flags).flatMap(([flag, value]) =>
-    value === undefined || value === "" ? [] : [`--${flag}`, value],
-  );
+    "root-directory": info?.getRootDirectory() ?? "",
+    parallel: `${request.getParallel()}`,
+  }).flatMap(([flag, value]) => (value === "" ? [] : [`--${flag}`, value]));
   if (request.getDryrun()) args.push("--dry-run");
-  const program = request.getInfo()?.getEntryPoint() ?? request.getProgram();
+  // Without a stated program, Node takes package.json's main.
+  args.push(request.getProgram() || ".", ...request.getArgsList());
   const env = {
     ...process.env,
     PULUMI_CONFIG: JSON.stringify(Object.fromEntries(request.getConfigMap().toArray())),
     PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(request.getConfigsecretkeysList()),
   };
-  // Output goes straight to this host's own, from which the CLI reads it.
-  const stdio = ["ignore", "inherit", "inherit"] as const;
-  const child = start(
-    "run",
-    request.getInfo(),
-    [...args, program === "" ? "." : program, ...request.getArgsList()],
-    { cwd: process.cwd(), env, stdio: [...stdio] },
-  );
+  // The program's output is this host's own, from which the CLI reads it.
+  const child = start(call, "run", info, args, { env, stdio: ["ignore", "inherit", "inherit"] });
   const code = await exitOf(child);
   const response = new pb.RunResponse();
-  if (code === alreadyReported) response.setBail(true);
-  else if (code !== 0) response.setError(`Program exited with non-zero exit code: ${code}`);
-  return response;
+  if (code === alreadyReported) return response.setBail(true);
+  return code === 0
+    ? response
+    : response.setError(`Program exited with non-zero exit code: ${code}`);
 }
 
-async function runPlugin(
-  call: grpcTypes.ServerWritableStream<messages.RunPluginRequest, messages.RunPluginResponse>,
-): Promise<number> {
+async function runPlugin(call: PluginCall): Promise<void> {
   const { request } = call;
   const info = request.getInfo();
+  const folder = info?.getProgramDirectory() ?? request.getProgram();
   const env = Object.fromEntries(
-    request.getEnvList().map((entry) => {
-      const [name = "", ...value] = entry.split("=");
-      return [name, value.join("=")];
-    }),
-  );
-  const runner = request.getKind() === "resource" ? "run-plugin" : "run-policy-pack";
-  const args = [...request.getArgsList(), info?.getProgramDirectory() ?? request.getProgram()];
-  const child = start(runner, info, args, {
-    cwd: request.getPwd(),
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+    request.getEnvList().map((entry) => /^([^=]*)=?(.*)$/s.exec(entry)?.slice(1) ?? []),
+  ) as NodeJS.ProcessEnv;
+  // A policy pack runs in its own folder, which it expects as the last argument.
+  const isPolicyPack = request.getKind() === "analyzer";
+  const child = isPolicyPack
+    ? start(call, "run-policy-pack", info, [...request.getArgsList(), folder], { cwd: folder, env })
+    : start(call, "run-plugin", info, [folder, ...request.getArgsList()], {
+        cwd: request.getPwd(),
+        env,
+      });
   child.stdout?.on("data", (data: Buffer) => {
-    const response = new pb.RunPluginResponse();
-    response.setStdout(data);
-    call.write(response);
+    call.write(new pb.RunPluginResponse().setStdout(data));
   });
   child.stderr?.on("data", (data: Buffer) => {
-    const response = new pb.RunPluginResponse();
-    response.setStderr(data);
-    call.write(response);
+    call.write(new pb.RunPluginResponse().setStderr(data));
   });
-  // The CLI ends a plugin by cancelling the call.
-  call.on("cancelled", () => child.kill());
-  return exitOf(child);
+  call.write(new pb.RunPluginResponse().setExitcode(await exitOf(child)));
+  call.end();
 }
 
 function killAll(): void {
   for (const child of running) child.kill();
 }
 
-/** Answers a call from a function; an exception becomes the call's error. */
-function unary<Request, Response>(
-  answer: (request: Request) => Response | Promise<Response>,
-): grpcTypes.handleUnaryCall<Request, Response> {
-  return (call, callback) => {
-    (async () => answer(call.request))().then(
+function asServiceError(error: unknown): Partial<grpcTypes.ServiceError> {
+  const details = error instanceof Error ? error.message : String(error);
+  return { code: grpc.status.UNKNOWN, details };
+}
+
+/** Answers a call with what a function returns; an exception becomes the call's error. */
+function unary<Request, Response>(answer: (call: Call<Request>) => Response | Promise<Response>) {
+  return (call: Call<Request>, reply: grpcTypes.sendUnaryData<Response>): void => {
+    (async () => answer(call))().then(
       (response) => {
-        callback(null, response);
+        reply(null, response);
       },
       (error: unknown) => {
-        callback({ code: grpc.status.UNKNOWN, details: messageOf(error) });
+        reply(asServiceError(error));
       },
     );
   };
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-// What is not listed here, such as InstallDependencies, gRPC answers with UNIMPLEMENTED.
+// What is not listed here gRPC answers with UNIMPLEMENTED.
 const server = new grpc.Server({ "grpc.max_receive_message_length": -1 });
-server.addService(LanguageRuntimeService, {
+server.addService(service, {
   handshake: unary(() => new pb.LanguageHandshakeResponse()),
   getPluginInfo: unary(() => {
     const { version } = load("@pulumi/pulumi/package.json") as { version: string };
     return new PluginInfo().setVersion(version);
   }),
-  // The program's plugins are in PULUMI_HOME already: nothing to look for in node_modules.
+  // The plugins are in PULUMI_HOME already: there is nothing to look for in node_modules.
   getRequiredPlugins: unary(() => new pb.GetRequiredPluginsResponse()),
   getRequiredPackages: unary(() => new pb.GetRequiredPackagesResponse()),
   about: unary(() =>
     new pb.AboutResponse().setExecutable(process.execPath).setVersion(process.version),
   ),
   run: unary(run),
-  runPlugin: (
-    call: grpcTypes.ServerWritableStream<messages.RunPluginRequest, messages.RunPluginResponse>,
-  ) => {
-    runPlugin(call).then(
-      (code) => {
-        call.end(new pb.RunPluginResponse().setExitcode(code));
-      },
-      (error: unknown) => {
-        call.emit("error", { code: grpc.status.UNKNOWN, details: messageOf(error) });
-      },
-    );
+  runPlugin: (call: PluginCall) => {
+    runPlugin(call).catch((error: unknown) => call.emit("error", asServiceError(error)));
   },
   cancel: unary(() => {
     killAll();
     return new Empty();
   }),
 });
-
 server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
   console.log(port);
 });
 
-// A killed CLI cannot say goodbye: without this the host, and a hanging program, would stay for ever.
+// A CLI that was killed says no goodbye: without this, the host and a hanging program would stay.
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid === parent) return;
