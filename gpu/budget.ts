@@ -16,14 +16,14 @@ export function surgePods({ replicas, rollout }: Pick<Workload, "replicas" | "ro
   return rollingUpdateBounds(replicas, 1, 0).surge;
 }
 
-/** Cards that a workload holds between rollouts. */
+/** Cards that a workload holds between rollouts; nothing when a number is negative. */
 export function steadyCards(workload: Pick<Workload, "replicas" | "tensorParallel">): number {
-  return workload.replicas * workload.tensorParallel;
+  return Math.max(0, workload.replicas) * Math.max(0, workload.tensorParallel);
 }
 
 /** Cards that a workload holds at most, while it rolls out. */
 export function peakCards(workload: Workload): number {
-  return (workload.replicas + surgePods(workload)) * workload.tensorParallel;
+  return steadyCards({ ...workload, replicas: workload.replicas + surgePods(workload) });
 }
 
 /** Sum of a number over workloads. */

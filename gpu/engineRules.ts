@@ -27,15 +27,17 @@ export function rankViolations(workload: Workload, ranks: number): readonly stri
     violations.push(`the ${heads} heads of ${model.name} do not divide by ${ranks}`);
   }
   if (kvHeads % ranks !== 0 && ranks % kvHeads !== 0) {
-    violations.push(`its ${kvHeads} KV heads neither divide by ${ranks} nor divide it`);
+    violations.push(
+      `the ${kvHeads} KV heads of ${model.name} neither divide by ${ranks} nor divide it`,
+    );
   }
   if (linearHeads !== undefined && linearHeads % ranks !== 0) {
-    violations.push(`its ${linearHeads} linear heads do not divide by ${ranks}`);
+    violations.push(`the ${linearHeads} linear heads of ${model.name} do not divide by ${ranks}`);
   }
   const { isq } = model;
   if (isqSplit({ engine, figures, tensorParallel: ranks, isq }) === "unsplittable") {
     violations.push(
-      `candle-vllm cannot cut its experts (${figures.moeIntermediate ?? 0} columns) into ${ranks} ranks as ${isq ?? ""}`,
+      `candle-vllm cannot cut the experts of ${model.name}, ${figures.moeIntermediate ?? 0} columns wide, into ${ranks} ranks as ${isq ?? ""}`,
     );
   }
   return violations;

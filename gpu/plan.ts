@@ -205,10 +205,13 @@ function gib(value: number): string {
 }
 
 function assertFinite(workload: Workload): void {
-  const { key, replicas, tensorParallel, hostMemoryGiB } = workload;
-  const { contextTokens = 0, maxSequences = 0 } = workload;
-  const numbers = { replicas, tensorParallel, hostMemoryGiB, contextTokens, maxSequences };
+  const { key, replicas, tensorParallel, hostMemoryGiB, contextTokens, maxSequences } = workload;
+  const numbers: Readonly<Record<string, number | undefined>> = {
+    ...(workload.model && modelFigures(workload.model)),
+    ...{ replicas, tensorParallel, hostMemoryGiB, contextTokens, maxSequences },
+  };
   for (const [name, value] of Object.entries(numbers)) {
-    if (!Number.isFinite(value)) throw new RangeError(`${key}.${name} = ${value}: not a number`);
+    if (value !== undefined && !Number.isFinite(value))
+      throw new RangeError(`${key}.${name} = ${value}: not a number`);
   }
 }
