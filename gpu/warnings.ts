@@ -1,4 +1,4 @@
-import { type Fit } from "./fit.ts";
+import type { Fit } from "./fit.ts";
 import { modelRow } from "./models.ts";
 import { describeRefusal, type GpuPlan } from "./plan.ts";
 import { describePool } from "./pool.ts";
