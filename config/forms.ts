@@ -27,8 +27,11 @@ export const REPOSITORY =
   "[a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*";
 const DIGEST = "@sha256:[0-9a-f]{64}";
 const IMAGE = new RegExp(`^${REPOSITORY}(:(?!latest$)[\\w][\\w.-]{0,127}|${DIGEST})$`);
-/** A kubeconfig context: any printable text without blanks at its ends. */
-export const CONTEXT = /^[^\s\p{C}]([^\p{C}]*[^\s\p{C}])?$/u;
+/** A kubeconfig context: one line without blanks at its ends. */
+export const CONTEXT = /^\S(.*\S)?$/;
+
+/** What a shell and Kubernetes both take; `__proto__` would not survive as a key. */
+export const VARIABLE_NAME = /^(?!__proto__$)[A-Za-z_]\w{0,252}$/;
 
 /** A text of one form; `example` is what a remedy sets. */
 export const text = (form: RegExp, allowed: string, description: string, example?: string) =>

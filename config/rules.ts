@@ -1,6 +1,7 @@
 import { MODELS } from "../gpu/models.ts";
 import type { Path } from "./fields.ts";
 import { fieldAt, hintOf, keysOf } from "./fields.ts";
+import { VARIABLE_NAME } from "./forms.ts";
 import { nearest } from "./nearest.ts";
 import { shellWord } from "./problems.ts";
 import type { Review } from "./review.ts";
@@ -9,9 +10,6 @@ import { isSecretName } from "./secrets.ts";
 const ENGINES = ["candleVllm", "candleVllmNext", "reasoning"] as const;
 
 const WORKLOADS = ["clefServe", ...ENGINES] as const;
-
-/** What a shell and Kubernetes both take; `__proto__` would not survive as a key. */
-const VARIABLE_NAME = /^(?!__proto__$)[A-Za-z_]\w{0,252}$/;
 
 /**
  * The rules between values. Each looks at raw values and skips what was refused already, so that

@@ -16,6 +16,7 @@ import {
   size,
   text,
   UUID,
+  VARIABLE_NAME,
 } from "./forms.ts";
 
 /** Project and namespace of every key that this program reads. */
@@ -31,6 +32,7 @@ const cluster = z
     ),
     uid: text(
       UUID,
+      VARIABLE_NAME,
       "a UUID in lower case",
       "Uid of the namespace kube-system: any other cluster is refused. Exactly one of uid and lab.",
       "<uid of the namespace kube-system>",
@@ -97,6 +99,9 @@ const workload = (imageName: string) => ({
   ).default("recreate"),
   env: z
     .record(z.string(), z.string().register(hints, { allowed: "text in quotes" }))
+    .meta({
+      propertyNames: { pattern: `^(?!.*_VISIBLE_DEVICES$)${VARIABLE_NAME.source.slice(1)}` },
+    })
     .describe(
       "Extra environment variables {NAME: text}. *_VISIBLE_DEVICES and secrets are refused.",
     )
