@@ -18,7 +18,9 @@ export function rankViolations(workload: Workload, ranks: number): readonly stri
   const violations: string[] = [];
   const { engine, model } = workload;
   if (engine === "candle-vllm" && !isPowerOfTwo(ranks)) {
-    violations.push(`candle-vllm runs on a power of two of cards`);
+    violations.push("candle-vllm runs on a power of two of cards");
+  } else if (!tensorParallelDegrees.some((degree) => degree === ranks)) {
+    violations.push("a pod takes no other number of cards");
   }
   const figures = model && modelFigures(model);
   if (engine === undefined || model === undefined || figures === undefined) return violations;

@@ -1,9 +1,9 @@
-import { budgetEdits, type Edit, peakCards, steadyCards, sumOf, surgePods } from "./budget.ts";
-import { shmGiB } from "./devices.ts";
-import { rankViolations, workingDegrees, workloadFit } from "./engineRules.ts";
+import { peakCards, steadyCards, sumOf } from "./budget.ts";
+import { rankViolations, workloadFit } from "./engineRules.ts";
 import type { Fit } from "./fit.ts";
-import { modelFigures, MODELS } from "./models.ts";
-import { describePool, type LiveGpus, type NodePool, nodePools } from "./pool.ts";
+import { modelFigures } from "./models.ts";
+import { type LiveGpus, type NodePool, nodePools } from "./pool.ts";
+import { poolProblem, workloadProblems } from "./problems.ts";
 import type { GpuNode, Workload } from "./workload.ts";
 
 /** Cards of one node as the stack divides them. Depends on the configuration alone. */
@@ -25,15 +25,6 @@ export interface GpuPlan {
   readonly fits: Readonly<Record<string, Fit>>;
   readonly pools: ReadonlyMap<string, NodePool>;
 }
-
-/** Most alternatives that one message offers. */
-const maxAlternatives = 4;
-
-/**
- * Host memory per rank in GiB below which nothing starts. Derived: a CUDA context and an engine's
- * own heap take about 1 GiB of host memory in each process.
- */
-const hostGiBPerRank = 1;
 
 /**
  * Checks a stack against its cards and divides them. Collects every problem.
@@ -66,9 +57,9 @@ export function planGpus(
   return {
     allocation: Object.fromEntries(nodes.map((node) => [node.name, allocate(node, byNode)])),
     problems: [
-      ...workloads.flatMap((workload) => workloadProblems(workload, pools, fits)),
+      ...workloads.flatMap((workload) => workloadProblems(workload, pools, fits[workload.name])),
       ...[...pools.values()].flatMap((pool) =>
-        poolProblems(
+        poolProblem(
           pool,
           byNode.get(pool.node.name) ?? [],
           roomiest.find((other) => other.pool !== pool),
@@ -96,112 +87,8 @@ function fitOf(workload: Workload, pools: ReadonlyMap<string, NodePool>): Fit | 
     : workloadFit(workload, pool.node, workload.tensorParallel);
 }
 
-function workloadProblems(
-  workload: Workload,
-  pools: ReadonlyMap<string, NodePool>,
-  fits: Readonly<Record<string, Fit>>,
-): readonly string[] {
-  const { key, name, model, engine, hostMemoryGiB, replicas, tensorParallel } = workload;
-  const problems: string[] = [];
-  const shm = shmGiB(tensorParallel);
-  const leastGiB = shm + hostGiBPerRank * tensorParallel;
-  if (hostMemoryGiB < leastGiB) {
-    problems.push(
-      `${key}.hostMemoryGiB = ${hostMemoryGiB}: ${tensorParallel} x ${hostGiBPerRank} GiB of processes and ${shm} GiB of /dev/shm do not fit (${leastGiB} or more); set it to ${leastGiB} or more`,
-    );
-  }
-  if (model !== undefined && modelFigures(model) === undefined) {
-    problems.push(
-      `${key}.model.name = ${model.name}: not in the model table (${Object.keys(MODELS).join(", ")}); use one of these or state ${key}.model.figures`,
-    );
-  }
-  if (model?.isq !== undefined && (engine !== "candle-vllm" || model.source.gguf !== undefined)) {
-    const wrong =
-      engine === "candle-vllm"
-        ? "candle-vllm panics when it quantises a GGUF file"
-        : "candle-vllm only";
-    problems.push(`${key}.model.isq = ${model.isq}: ${wrong} (absent); remove ${key}.model.isq`);
-  }
-  const pool = pools.get(workload.node);
-  if (pool === undefined) {
-    problems.push(
-      `${key}.node = ${workload.node}: not a node of this stack (${[...pools.keys()].join(", ")}); set it to one of these`,
-    );
-    return problems;
-  }
-  const { node } = pool;
-  const wrong = [...rankViolations(workload, tensorParallel)];
-  if (tensorParallel > node.cards) wrong.push(`${node.name} has ${node.cards} cards`);
-  const fit = fits[name];
-  if (fit?.verdict === "refused" && replicas > 0) wrong.push(describeRefusal(workload, node, fit));
-  if (wrong.length > 0) {
-    const allowed = workingDegrees(workload, node);
-    problems.push(
-      `${key}.tensorParallel = ${tensorParallel}: ${wrong.join(", ")} ${
-        allowed.length > 0
-          ? `(${list(allowed)}); set it to ${list(allowed)}`
-          : `(no number of cards works on ${node.name}); choose another model or node`
-      }`,
-    );
-  }
-  return problems;
-}
-
-/** Why a model does not fit, with all numbers: "needs 50.6 GiB on a card of 32 GiB ...". */
-export function describeRefusal(workload: Workload, node: GpuNode, fit: Fit): string {
-  const needed = fit.weightsGiB + fit.overheadGiB;
-  return `${workload.model?.name ?? workload.name} needs ${gib(needed)} on ${
-    workload.tensorParallel > 1 ? "its fullest card" : "one card"
-  } (weights ${gib(fit.weightsGiB)}, overhead ${gib(fit.overheadGiB)}) and a card of ${node.name} has ${gib(fit.memoryGiB)}`;
-}
-
-function poolProblems(
-  pool: NodePool,
-  workloads: readonly Workload[],
-  elsewhere: { pool: NodePool; spare: number } | undefined,
-): readonly string[] {
-  const { node, index, available } = pool;
-  const steady = sumOf(workloads, steadyCards);
-  const peak = sumOf(workloads, peakCards);
-  if (peak <= available) return [];
-  const running = workloads.filter(({ replicas }) => replicas > 0);
-  const surging = running.filter((workload) => surgePods(workload) > 0);
-  const terms = [
-    ...running.map((w) => `${w.name} ${w.replicas} x ${w.tensorParallel} = ${steadyCards(w)}`),
-    ...surging.map(
-      (w) =>
-        `${w.name} surge ${surgePods(w)} x ${w.tensorParallel} = ${peakCards(w) - steadyCards(w)}`,
-    ),
-  ];
-  const asked = `${node.name} is asked for ${peak} cards, ${terms.join(" + ")}, and has ${describePool(pool)}`;
-  const remedy = list(
-    budgetEdits(pool, running, elsewhere).slice(0, maxAlternatives).map(describeEdits),
-  );
-  const [first] = surging;
-  const subject =
-    steady <= available && first !== undefined
-      ? `${first.key}.rollout = ${first.rollout}`
-      : `llm-serving:gpuNodes[${index}].cards = ${node.cards}`;
-  return [`${subject}: ${asked} (at most ${available}); ${remedy}`];
-}
-
-function describeEdits(edits: readonly Edit[]): string {
-  return edits.map(({ path, value }) => `set ${path} to ${value}`).join(" and ");
-}
-
 function spareCards(pool: NodePool, workloads: readonly Workload[]): number {
   return pool.available - sumOf(workloads, peakCards);
-}
-
-/** "1", "1 or 2", "1, 2 or 4". */
-function list(items: readonly (string | number)[]): string {
-  const head = items.slice(0, -1).join(", ");
-  const tail = String(items.at(-1) ?? "");
-  return head === "" ? tail : `${head} or ${tail}`;
-}
-
-function gib(value: number): string {
-  return `${Number(value.toFixed(1))} GiB`;
 }
 
 function assertFinite(workload: Workload): void {
@@ -211,7 +98,8 @@ function assertFinite(workload: Workload): void {
     ...{ replicas, tensorParallel, hostMemoryGiB, contextTokens, maxSequences },
   };
   for (const [name, value] of Object.entries(numbers)) {
-    if (value !== undefined && !Number.isFinite(value))
+    if (value !== undefined && !Number.isFinite(value)) {
       throw new RangeError(`${key}.${name} = ${value}: not a number`);
+    }
   }
 }

@@ -66,11 +66,11 @@ export function nodePools(
   );
 }
 
-/** All numbers behind a pool: "4 configured, 3 allocatable, 1 held by default/notebook". */
+/** All numbers behind a pool: "4 configured, 3 allocatable, 1 held by unmanaged default/notebook". */
 export function describePool(pool: NodePool): string {
   const parts = [`${pool.node.cards} configured`];
   if (pool.absent) parts.push("0 allocatable as the cluster has no such node");
   else if (pool.allocatable !== undefined) parts.push(`${pool.allocatable} allocatable`);
-  parts.push(...pool.unmanaged.map(({ owner, cards }) => `${cards} held by ${owner} (unmanaged)`));
+  parts.push(...pool.unmanaged.map(({ owner, cards }) => `${cards} held by unmanaged ${owner}`));
   return parts.join(", ");
 }

@@ -1,7 +1,8 @@
 import type { Fit } from "./fit.ts";
 import { modelRow } from "./models.ts";
-import { describeRefusal, type GpuPlan } from "./plan.ts";
+import type { GpuPlan } from "./plan.ts";
 import { describePool } from "./pool.ts";
+import { describeRefusal } from "./problems.ts";
 import type { Workload } from "./workload.ts";
 
 /** Names that warnings are about and that the plan itself does not know. */
@@ -95,9 +96,10 @@ function nodeWarnings(name: string, free: number, plan: GpuPlan): readonly strin
 /** A marginal fit with its numbers. */
 function describeMargin(workload: Workload, fit: Fit): string {
   const { model, contextTokens = 0, maxSequences = 0, tensorParallel } = workload;
-  return `${model?.name ?? workload.name}: marginal on ${tensorParallel} card${
-    tensorParallel === 1 ? "" : "s"
-  } of ${fit.memoryGiB} GiB, ${fit.kvTokens} KV tokens remain and ${contextTokens} x ${maxSequences} = ${fit.wantedTokens} are wanted`;
+  const cards = `${tensorParallel} card${tensorParallel === 1 ? "" : "s"} of ${fit.memoryGiB} GiB`;
+  const wanted = `${contextTokens} x ${maxSequences} = ${fit.wantedTokens} are wanted`;
+  const short = fit.kvTokens < contextTokens ? ", less than one context" : "";
+  return `${model?.name ?? workload.name}: marginal on ${cards}, ${fit.kvTokens} KV tokens remain and ${wanted}${short}`;
 }
 
 function percent(share: number): string {

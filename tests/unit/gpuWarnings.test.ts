@@ -57,6 +57,12 @@ describe("planWarnings", () => {
     );
   });
 
+  it("says when the KV cache holds less than one context", () => {
+    expect(warningsOf([clefServe(), candleVllm({ contextTokens: 131072 })])[0]).to.match(
+      /72863 KV tokens remain and 131072 x 2 = 262144 are wanted, less than one context$/,
+    );
+  });
+
   it("warns of a parked model that its cards could never hold", () => {
     const parked = candleVllmNext({ tensorParallel: 1 });
     expect(warningsOf([clefServe(), candleVllm(), parked])[0]).to.equal(
