@@ -12,7 +12,7 @@ import {
 } from "./clusterConfig.ts";
 import { kubeconfigText, labMark, type LabPaths } from "./labFolder.ts";
 import { components, processesOf } from "./labProcesses.ts";
-import { run } from "./run.ts";
+import { causeIn, run } from "./run.ts";
 
 /** A simulated node. */
 export interface LabNode {
@@ -88,7 +88,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<n
 /**
  * Creates the nodes and marks the cluster as a lab.
  * @returns uid of namespace kube-system, once every node is Ready
- * @throws Error when that takes more than 60 seconds
+ * @throws Error when a component ends, or when that takes more than 60 seconds
  */
 export async function populate(options: ControlPlaneOptions): Promise<string> {
   const { paths, toolchain, signal, nodes } = options;
@@ -114,6 +114,8 @@ export async function populate(options: ControlPlaneOptions): Promise<string> {
     const items = list.items ?? [list];
     const uid = items[0]?.metadata.uid;
     if (uid !== undefined && items.slice(1).every(isReadyNode)) return uid;
+    // Nodes do not become Ready without all of them; one that ended is a better cause than a timeout.
+    await checkComponents(paths, true);
     if (Date.now() > deadline) throw new Error("the lab's nodes are not Ready after 60 s");
     await sleep(100, undefined, { signal });
   }
@@ -194,7 +196,7 @@ async function freePorts(): Promise<Ports> {
   return { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok };
 }
 
-/** Never resolves; rejects when a component that has a log file does not run any more. kwokctl itself would wait on for 60 s. */
+/** Never resolves; rejects when a component that was started does not run any more. kwokctl itself would wait on for 60 s. */
 async function watchForFailure(paths: LabPaths, signal: AbortSignal): Promise<never> {
   for (;;) {
     await sleep(250, undefined, { signal });
@@ -207,17 +209,16 @@ async function watchForFailure(paths: LabPaths, signal: AbortSignal): Promise<ne
  * @throws PortTakenError | Error naming the component that does not run and the end of its log
  */
 export async function checkComponents(paths: LabPaths, all: boolean): Promise<void> {
-  const logs = join(paths.cluster, "logs");
-  // Read before the processes: a component whose log exists has been started.
-  const started = await readdir(logs).catch((): string[] => []);
+  // Read before the processes: kwokctl writes the pid file once the component runs.
+  const started = await readdir(join(paths.cluster, "pids")).catch((): string[] => []);
   const running = new Set((await processesOf(paths.folder)).map(({ name }) => name));
   const ended = components.find(
-    (name) => !running.has(name) && (all || started.includes(`${name}.log`)),
+    (name) => !running.has(name) && (all || started.includes(`${name}.pid`)),
   );
   if (ended === undefined) return;
-  const log = await readFile(join(logs, `${ended}.log`), "utf8").catch(() => "");
-  const lastLines = log.trimEnd().split("\n").slice(-3).join("\n");
-  if (log.includes("address already in use"))
-    throw new PortTakenError(`${ended}: its port was taken`);
-  throw new Error(`${ended} of the lab ended:\n${lastLines}`);
+  const log = await readFile(join(paths.cluster, "logs", `${ended}.log`), "utf8").catch(() => "");
+  if (log.includes("address already in use")) {
+    throw new PortTakenError(`the port of ${ended} was taken`);
+  }
+  throw new Error(`${ended} ended: ${causeIn(log)}`);
 }

@@ -77,13 +77,7 @@ export async function makeLab(
   const begin = performance.now();
   try {
     log(`lab ${name}: starting etcd, API server, controller manager, scheduler and kwok`);
-    const apiServerPort = await startOnFreePorts(options, log);
-    const [clusterUid] = await Promise.all([
-      populate(options),
-      makeDevStack(paths, toolchain, signal),
-    ]);
-    await checkComponents(paths, true);
-    const record = { fingerprint, clusterUid, apiServerPort };
+    const record = { fingerprint, ...(await makeOnFreePorts(options, log)) };
     await writeFile(
       paths.env,
       envFileText(pathPrefix(toolchain), labVariables(paths, toolchain.pulumiHome)),
@@ -101,14 +95,14 @@ export async function makeLab(
   }
 }
 
-async function startOnFreePorts(
+/** A port can be taken between its choice and its use, which may show only when the last component starts. */
+async function makeOnFreePorts(
   options: ControlPlaneOptions,
   log: (line: string) => void,
-): Promise<number> {
+): Promise<Omit<LabRecord, "fingerprint">> {
   for (let attempt = 1; ; attempt++) {
-    await mkdir(options.paths.state, { recursive: true });
     try {
-      return await startControlPlane(options);
+      return await makeOnce(options);
     } catch (error) {
       if (!(error instanceof PortTakenError) || attempt === 3) throw error;
       log(`lab ${options.name}: ${error.message}; trying others`);
@@ -117,7 +111,19 @@ async function startOnFreePorts(
   }
 }
 
-/** Makes stack dev in the lab's backend from copies, because `stack init` would write into the clone's Pulumi.dev.yaml. */
+async function makeOnce(options: ControlPlaneOptions): Promise<Omit<LabRecord, "fingerprint">> {
+  const { paths, toolchain, signal } = options;
+  await mkdir(paths.state, { recursive: true });
+  const apiServerPort = await startControlPlane(options);
+  const both = [populate(options), makeDevStack(paths, toolchain, signal)] as const;
+  // Both to their end, so that neither writes into a folder that is being removed.
+  await Promise.allSettled(both);
+  const [clusterUid] = await Promise.all(both);
+  await checkComponents(paths, true);
+  return { clusterUid, apiServerPort };
+}
+
+/** Makes stack dev in the lab's backend, beside a copy of Pulumi.yaml because `stack init` would write into the clone's Pulumi.dev.yaml. */
 async function makeDevStack(
   paths: LabPaths,
   toolchain: Toolchain,
@@ -125,8 +131,7 @@ async function makeDevStack(
 ): Promise<void> {
   const copy = await mkdtemp(join(tmpdir(), "llm-serving-stack-"));
   try {
-    for (const file of ["Pulumi.yaml", "Pulumi.dev.yaml"])
-      await copyFile(join(repository, file), join(copy, file));
+    await copyFile(join(repository, "Pulumi.yaml"), join(copy, "Pulumi.yaml"));
     await run(
       toolchain.paths.pulumi,
       ["stack", "init", "dev", "--no-select", "--non-interactive", `--cwd=${copy}`],

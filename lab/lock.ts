@@ -1,3 +1,4 @@
+import { appendFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -17,6 +18,8 @@ export async function withFileLock<T>(
   onWait: () => void,
   timeoutSeconds: number,
 ): Promise<T> {
+  // SQLite would not say why it cannot open a file.
+  await appendFile(file, "");
   const database = new DatabaseSync(file);
   try {
     const deadline = Date.now() + timeoutSeconds * 1000;

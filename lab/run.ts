@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { basename } from "node:path";
 
 /**
@@ -21,18 +20,26 @@ export async function run(
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   // A program that ends without reading its input is judged by its exit code.
   child.stdin.on("error", () => undefined).end(input);
-  const [code] = (await once(child, "close")) as [number | null];
+  let failure: Error | undefined;
+  child.on("error", (error) => (failure = error));
+  // Also after an abort: nothing that this started still writes when it has returned.
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  if (failure !== undefined) throw failure;
   if (code === 0) return stdout;
   throw new Error(
     `${basename(program)} failed (exit code ${code ?? "none"}): ${causeIn(stderr)}\n  command: ${program} ${args.join(" ")}`,
   );
 }
 
-/** The last error in kwokctl's JSON log; for any other program the end of what it printed. */
-function causeIn(stderr: string): string {
-  const errors = [...stderr.matchAll(/"err":("(?:[^"\\]|\\.)*")/g)];
+/**
+ * The cause of a failure in what a program printed or logged: a full disk, else the last error of a JSON log (kwok, etcd), else
+ * its last lines.
+ */
+export function causeIn(log: string): string {
+  if (log.includes("no space left on device")) return "no space left on device";
+  const errors = [...log.matchAll(/"err(?:or)?":("(?:[^"\\]|\\.)+")/g)];
   const last = errors.at(-1)?.[1];
   return last === undefined
-    ? stderr.trim().split("\n").slice(-5).join("\n")
+    ? log.trimEnd().split("\n").slice(-3).join("\n")
     : String(JSON.parse(last));
 }
