@@ -1,0 +1,266 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import {
+  checkedLabName,
+  envFileText,
+  fingerprintOf,
+  kubeconfigText,
+  labPaths,
+  labVariables,
+  parsedRecord,
+  prependedPath,
+} from "../../lab/labFolder.ts";
+import { labProcessName } from "../../lab/labProcesses.ts";
+import { withFileLock } from "../../lab/lock.ts";
+import { labStages } from "../../lab/stages.ts";
+
+describe("checkedLabName", () => {
+  for (const name of ["llm-lab", "a", "0", "a".repeat(63)]) {
+    it(`accepts ${name}`, () => {
+      expect(checkedLabName(name)).to.equal(name);
+    });
+  }
+  for (const name of ["", "-a", "a-", "A", "a.b", "..", "a/b", "a b", "a\n", "a".repeat(64)]) {
+    it(`refuses ${JSON.stringify(name)}`, () => {
+      expect(() => checkedLabName(name)).to.throw(/not a name for a lab/);
+    });
+  }
+});
+
+describe("the env file of a lab", () => {
+  const paths = labPaths("/some where/it's/.lab/llm-lab");
+  const text = envFileText(["/repo it's/bin", "/tools"], labVariables(paths, "/pulumi home"));
+  const after = (sourced: string, print: string, path = "/usr/bin:/bin"): string =>
+    execFileSync("/bin/sh", ["-euc", `${sourced}\nprintf '%s' "${print}"`], {
+      env: { PATH: path },
+    }).toString();
+
+  it("sets what pulumi and kubectl need, blanks and quotes in paths included", () => {
+    expect(
+      after(text, "$KUBECONFIG|$PULUMI_BACKEND_URL|$PULUMI_HOME|$PULUMI_CONFIG_PASSPHRASE"),
+    ).to.equal(
+      "/some where/it's/.lab/llm-lab/kubeconfig|file:///some%20where/it's/.lab/llm-lab/state|/pulumi home|lab",
+    );
+  });
+
+  it("puts the clone's and the toolchain's folders in front of PATH, once however often it is sourced", () => {
+    expect(after(text, "$PATH")).to.equal("/repo it's/bin:/tools:/usr/bin:/bin");
+    expect(after(`${text}${text}`, "$PATH")).to.equal("/repo it's/bin:/tools:/usr/bin:/bin");
+  });
+
+  it("exports: a child process sees them", () => {
+    expect(after(text, `$(/bin/sh -c 'printf %s "$PULUMI_HOME"')`)).to.equal("/pulumi home");
+  });
+});
+
+describe("prependedPath", () => {
+  it("adds the prefix once", () => {
+    expect(prependedPath(["/a", "/b"], "/c")).to.equal("/a:/b:/c");
+    expect(prependedPath(["/a", "/b"], "/a:/b:/c")).to.equal("/a:/b:/c");
+    expect(prependedPath(["/a", "/b"], "/a:/bc")).to.equal("/a:/b:/a:/bc");
+  });
+  it("leaves no empty entry, which would mean the current folder", () => {
+    expect(prependedPath(["/a"], undefined)).to.equal("/a");
+    expect(prependedPath(["/a"], "")).to.equal("/a");
+  });
+});
+
+describe("kubeconfigText", () => {
+  it("has one context, llm-lab, on 127.0.0.1 with the certificates inside", () => {
+    const text = kubeconfigText({
+      port: 6443,
+      ca: Buffer.from("ca"),
+      certificate: Buffer.from("crt"),
+      key: Buffer.from("key"),
+    });
+    expect(JSON.parse(text)).to.deep.equal({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "llm-lab",
+      clusters: [
+        {
+          name: "llm-lab",
+          cluster: { server: "https://127.0.0.1:6443", "certificate-authority-data": "Y2E=" },
+        },
+      ],
+      users: [
+        { name: "llm-lab", user: { "client-certificate-data": "Y3J0", "client-key-data": "a2V5" } },
+      ],
+      contexts: [{ name: "llm-lab", context: { cluster: "llm-lab", user: "llm-lab" } }],
+    });
+  });
+});
+
+describe("parsedRecord", () => {
+  it("reads what was written", () => {
+    const record = { fingerprint: fingerprintOf({ a: 1 }), clusterUid: "u", apiServerPort: 1 };
+    expect(parsedRecord(JSON.stringify(record))).to.deep.equal(record);
+  });
+  for (const text of [
+    "",
+    "{",
+    "null",
+    "[]",
+    '{"fingerprint":"x"}',
+    '{"fingerprint":"x","clusterUid":"u","apiServerPort":"1"}',
+  ]) {
+    it(`takes ${JSON.stringify(text)} for a start that did not finish`, () => {
+      expect(parsedRecord(text)).to.equal(undefined);
+    });
+  }
+});
+
+describe("labProcessName", () => {
+  const folder = "/clone/.lab/one";
+  const cases: readonly [string, string | undefined][] = [
+    [
+      "/clone/.lab/one/kwok/clusters/lab/bin/etcd\0--name=node0\0--data-dir=/clone/.lab/one/kwok/etcd\0",
+      "etcd",
+    ],
+    ["/t/kube-apiserver --tls-cert-file=/clone/.lab/one/kwok/pki/admin.crt", "kube-apiserver"],
+    [
+      "/t/kwok-controller\0--manage-all-nodes=false\0--config=/clone/.lab/one/kwok/kwok.yaml\0",
+      "kwok-controller",
+    ],
+    ["/t/kwokctl\0--config=/clone/.lab/one/kwokctl.yaml\0--name=lab\0create\0cluster\0", "kwokctl"],
+    // Another lab, also one whose name only starts like ours.
+    ["/t/etcd\0--data-dir=/clone/.lab/one-more/kwok/etcd\0", undefined],
+    ["/t/etcd\0--data-dir=/other/clone/.lab/one/kwok/etcd\0", undefined],
+    // Somebody who looks at the lab.
+    ["tail\0-f\0/clone/.lab/one/kwok/clusters/lab/logs/etcd\0", undefined],
+    ["vi\0/clone/.lab/one/kwok/clusters/lab/bin/etcd\0", undefined],
+    ["kubectl\0--kubeconfig=/clone/.lab/one/kubeconfig\0get\0pods\0", undefined],
+    ["etcd\0/clone/.lab/one/kwok\0", undefined],
+    ["", undefined],
+  ];
+  for (const [commandLine, name] of cases) {
+    it(`knows ${commandLine.replaceAll("\0", " ").trim() || "a zombie"} as ${name ?? "somebody else's"}`, () => {
+      expect(labProcessName(commandLine, folder)).to.equal(name);
+    });
+  }
+});
+
+describe("withFileLock", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "lock-"));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  it("lets one in at a time and says once that it waits", async () => {
+    const file = join(folder, "lock");
+    const events: string[] = [];
+    const enter = (who: string) =>
+      withFileLock(
+        file,
+        async () => {
+          events.push(`${who} in`);
+          await new Promise((resolve) => setTimeout(resolve, 250));
+          events.push(`${who} out`);
+        },
+        () => events.push(`${who} waits`),
+        10,
+      );
+    await Promise.all([enter("a"), enter("b")]);
+    expect(events).to.deep.equal(["a in", "b waits", "a out", "b in", "b out"]);
+  });
+
+  it("gives up after its time and names the file", async () => {
+    const file = join(folder, "lock");
+    await withFileLock(
+      file,
+      async () => {
+        const error: unknown = await withFileLock(
+          file,
+          () => Promise.resolve(),
+          () => undefined,
+          0.2,
+        ).catch((e: unknown) => e);
+        expect(String(error)).to.equal(`Error: ${file} is locked by another process for 0.2 s`);
+      },
+      () => undefined,
+      1,
+    );
+  });
+
+  it("is free again after the action fails", async () => {
+    const file = join(folder, "lock");
+    const fail = withFileLock(
+      file,
+      () => Promise.reject(new Error("no")),
+      () => undefined,
+      1,
+    );
+    expect(String(await fail.catch((e: unknown) => e))).to.equal("Error: no");
+    expect(
+      await withFileLock(
+        file,
+        () => Promise.resolve(7),
+        () => undefined,
+        1,
+      ),
+    ).to.equal(7);
+  });
+
+  it("is not taken over from a file that somebody else wrote", async () => {
+    const file = join(folder, "lock");
+    await writeFile(
+      file,
+      "not a lock, but long enough to be looked at as a database file ".repeat(20),
+    );
+    const error: unknown = await withFileLock(
+      file,
+      () => Promise.resolve(),
+      () => undefined,
+      1,
+    ).catch((e: unknown) => e);
+    expect(String(error)).to.match(/not a database/);
+  });
+});
+
+describe("labStages", () => {
+  const stages = labStages({
+    coldStartSeconds: { "*": 1, "clef-serve": 4 },
+    terminationSeconds: 2.5,
+  });
+  const delays = Object.fromEntries(
+    stages.map(({ metadata, spec }) => [metadata.name, spec.delay?.durationMilliseconds]),
+  );
+
+  it("replaces all of kwok's defaults", () => {
+    expect(delays).to.deep.equal({
+      "node-initialize": undefined,
+      "node-heartbeat": 600_000,
+      "pod-create": undefined,
+      "pod-ready": 1000,
+      "pod-ready-clef-serve": 4000,
+      "pod-fail": undefined,
+      "pod-delete": 2500,
+    });
+  });
+
+  it("gives every pod exactly one start-up time, by its label app", () => {
+    const appRules = stages
+      .filter(({ metadata }) => metadata.name.startsWith("pod-ready"))
+      .map(({ spec }) =>
+        spec.selector.matchExpressions.find(({ key }) => key === ".metadata.labels.app"),
+      );
+    expect(appRules).to.deep.equal([
+      { key: ".metadata.labels.app", operator: "NotIn", values: ["clef-serve"] },
+      { key: ".metadata.labels.app", operator: "In", values: ["clef-serve"] },
+    ]);
+  });
+
+  it("gives a pod its address only when it is ready", () => {
+    const withAddress = stages.filter(({ spec }) => spec.next.statusTemplate?.includes("podIP:"));
+    expect(withAddress.map(({ metadata }) => metadata.name)).to.deep.equal([
+      "pod-ready",
+      "pod-ready-clef-serve",
+    ]);
+  });
+});
