@@ -1,4 +1,4 @@
-import { checkRules } from "./rules.ts";
+import { checkRules, checkVariableNames } from "./rules.ts";
 import { ConfigError } from "./problems.ts";
 import { Review } from "./review.ts";
 import { stackSchema } from "./schema.ts";
@@ -27,6 +27,7 @@ export function parseStackConfig(
 ): StackConfig {
   const review = new Review(raw, stack);
   review.checkSecrets(around.encrypted ?? []);
+  checkVariableNames(review);
   const parsed = stackSchema.safeParse(raw);
   review.checkShape(parsed.error?.issues ?? [], around.foreign ?? []);
   checkRules(review);

@@ -35,7 +35,13 @@ export function stackFile(stack: string): string {
 }
 
 const PLAIN_SEGMENT = /^[A-Za-z_][\w-]*$/;
+/** What `--path` takes between double quotes without an escape. */
+const SAYABLE_SEGMENT = /^[^"\\\p{C}]{1,60}$/u;
+const PRINTABLE = /^\P{C}*$/u;
 const LONGEST_SHOWN = 80;
+
+/** Stands for a value that may be a secret. */
+export const HIDDEN = "(hidden)";
 
 const clip = (text: string): string =>
   text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
@@ -48,7 +54,8 @@ export function keyOf(path: Path): string {
 function spelled(path: Path): string {
   const parts = path.map((segment, at) => {
     if (typeof segment === "number") return `[${segment}]`;
-    if (at === 0) return segment;
+    if (isSecretValue(segment)) return `[${HIDDEN}]`;
+    if (at === 0) return PRINTABLE.test(segment) ? segment : JSON.stringify(segment);
     if (PLAIN_SEGMENT.test(segment)) return `.${segment}`;
     return `[${JSON.stringify(segment)}]`;
   });
@@ -66,10 +73,10 @@ export function shown(path: Path, value: unknown): string {
   if (Array.isArray(value)) return `(a list of ${value.length})`;
   if (typeof value === "object" && value !== null) return "(a map)";
   if (path.some((segment) => typeof segment === "string" && isSecretName(segment))) {
-    return "(hidden)";
+    return HIDDEN;
   }
   if (typeof value === "string") {
-    return isSecretValue(value) ? "(hidden)" : clip(JSON.stringify(value));
+    return isSecretValue(value) ? HIDDEN : clip(JSON.stringify(value));
   }
   return typeof value === "bigint" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
@@ -107,7 +114,8 @@ export class Remedies {
   /** The command that removes a key. */
   remove(path: Path): string {
     const sayable = path.every(
-      (segment) => typeof segment === "number" || /^[^"\\\p{C}]{1,60}$/u.test(segment),
+      (segment) =>
+        typeof segment === "number" || (SAYABLE_SEGMENT.test(segment) && !isSecretValue(segment)),
     );
     return sayable ? this.#command("rm", path, "") : `remove it from ${this.file}`;
   }

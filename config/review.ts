@@ -14,8 +14,8 @@ import {
   keysOf,
 } from "./fields.ts";
 import type { Problem } from "./problems.ts";
-import { keyOf, Remedies, shown } from "./problems.ts";
-import { PROJECT, stackSchema } from "./schema.ts";
+import { HIDDEN, keyOf, Remedies, shown } from "./problems.ts";
+import { stackSchema } from "./schema.ts";
 import { isSecretValue } from "./secrets.ts";
 
 /** Depth below which nothing is looked at. */
@@ -133,16 +133,17 @@ export class Review {
   #unknownKey(path: Path, key: string): void {
     const full = [...path, key];
     const dotted = key.split(".");
-    const { remedies } = this;
-    if (path.length === 0 && dotted.length > 1 && fieldAt(dotted) !== undefined) {
-      const set = remedies.set(dotted, String(this.raw(full))).replace("run: ", "then ");
-      const allowed = `a map ${PROJECT}:${dotted[0] ?? ""}`;
-      this.add(full, "set without --path", allowed, `${remedies.remove(full)}, ${set}`);
+    const meant = path.length === 0 && dotted.length > 1 ? fieldAt(dotted) : undefined;
+    if (meant !== undefined) {
+      const allowed = `${dotted.slice(1).join(".")} inside ${keyOf(dotted.slice(0, 1))}`;
+      const remove = this.remedies.remove(full);
+      const remedy = `${remove}, then ${this.#remedy(dotted, meant, this.raw(full))}`;
+      this.add(full, "set without --path", allowed, remedy);
       return;
     }
     const known = keysOf(fieldAt(path));
     const wrong = `unknown key, did you mean ${nearest(key, known)}?`;
-    const remedy = `rename it in ${remedies.file}, or ${remedies.remove(full)}`;
+    const remedy = `rename it in ${this.remedies.file}, or ${this.remedies.remove(full)}`;
     this.add(full, wrong, known.join(", "), remedy);
   }
 
@@ -160,8 +161,8 @@ export class Review {
 
   #remedy(path: Path, field: Field, value: unknown): string {
     const { example, remove } = hintOf(field);
-    const better = intended(field, value);
-    if (better !== undefined) return this.remedies.set(path, better);
+    const meant = shown(path, value) === HIDDEN ? undefined : intended(field, value);
+    if (meant !== undefined) return this.remedies.set(path, meant);
     if (remove === true) return this.remedies.remove(path);
     return example === undefined || isNested(field)
       ? this.remedies.write(path, field)
@@ -176,16 +177,18 @@ function isStray(key: string, path: Path): boolean {
   return name === wanted || (path.length === 1 && name.startsWith(`${wanted}.`));
 }
 
-/** The value that one of the wrong type was meant to be, where that is beyond doubt. */
+/** The value that one of the wrong type, or at the wrong place, was meant to be. */
 function intended(field: Field, value: unknown): string | number | boolean | undefined {
-  const text = String(value).trim();
-  let meant: string | number | boolean | undefined;
-  if (typeof value === "string" && isNumeric(field) && /^\d+$/.test(text)) meant = Number(text);
-  if (typeof value === "string" && isBoolean(field) && /^(true|false)$/i.test(text)) {
-    meant = text.toLowerCase() === "true";
+  const candidates: (string | number | boolean)[] = [];
+  if (typeof value === "string") {
+    const text = value.trim();
+    if (isNumeric(field) && /^\d+$/.test(text)) candidates.push(Number(text));
+    if (isBoolean(field) && /^(true|false)$/i.test(text)) candidates.push(/^true$/i.test(text));
+    candidates.push(value);
+  } else if (typeof value === "number" || typeof value === "boolean") {
+    candidates.push(String(value));
   }
-  if (typeof value === "number" || typeof value === "boolean") meant = text;
-  return meant !== undefined && accepts(field, meant) ? meant : undefined;
+  return candidates.find((candidate) => accepts(field, candidate));
 }
 
 function wrongWith(field: Field, value: unknown): string {

@@ -12,6 +12,38 @@ const ENGINES = ["candleVllm", "candleVllmNext", "reasoning"] as const;
 const WORKLOADS = ["clefServe", ...ENGINES] as const;
 
 /**
+ * Refuses names of variables that no value makes right, before the values are looked at: a message
+ * about the value would help to set what must not be set.
+ */
+export function checkVariableNames(review: Review): void {
+  const paths = WORKLOADS.flatMap((workload) => {
+    const env = review.sound([workload, "env"]);
+    return isMap(env) ? Object.keys(env).map((name) => [workload, "env", name] as const) : [];
+  });
+  for (const path of paths) {
+    const name = path[2];
+    const remedy = review.remedies.remove(path);
+    if (name.toUpperCase().endsWith("_VISIBLE_DEVICES")) {
+      review.add(
+        path,
+        "the device plugin decides which cards a pod sees, and this overrides it",
+        "no *_VISIBLE_DEVICES",
+        remedy,
+      );
+    } else if (!VARIABLE_NAME.test(name)) {
+      review.add(path, "not a variable name", "letters, digits and _, no digit first", remedy);
+    } else if (isSecretName(name)) {
+      review.add(
+        path,
+        "the name looks like a secret's, and the environment ends up in state and previews",
+        "no secrets; an engine's token comes from hfTokenSecret",
+        remedy,
+      );
+    }
+  }
+}
+
+/**
  * The rules between values. Each looks at raw values and skips what was refused already, so that
  * one bad value hides no other problem.
  */
@@ -22,7 +54,6 @@ export function checkRules(review: Review): void {
     if (!isMap(review.sound([workload]))) continue;
     checkNode(review, workload);
     checkImage(review, workload);
-    checkEnv(review, workload);
   }
   checkBootstrap(review);
   for (const engine of ENGINES) checkModel(review, [engine, "model"]);
@@ -85,32 +116,6 @@ function checkImage(review: Review, workload: string): void {
       "repo@sha256:<64 hex> while registry.requireDigests is true",
       remedy,
     );
-  }
-}
-
-function checkEnv(review: Review, workload: string): void {
-  const env = review.sound([workload, "env"]);
-  if (!isMap(env)) return;
-  for (const name of Object.keys(env)) {
-    const path: Path = [workload, "env", name];
-    const remedy = review.remedies.remove(path);
-    if (name.toUpperCase().endsWith("_VISIBLE_DEVICES")) {
-      review.add(
-        path,
-        "the device plugin decides which cards a pod sees, and this overrides it",
-        "no *_VISIBLE_DEVICES",
-        remedy,
-      );
-    } else if (!VARIABLE_NAME.test(name)) {
-      review.add(path, "not a variable name", "letters, digits and _, no digit first", remedy);
-    } else if (isSecretName(name)) {
-      review.add(
-        path,
-        "the name looks like a secret's, and the environment ends up in state and previews",
-        "no secrets; an engine's token comes from hfTokenSecret",
-        remedy,
-      );
-    }
   }
 }
 

@@ -32,7 +32,6 @@ const cluster = z
     ),
     uid: text(
       UUID,
-      VARIABLE_NAME,
       "a UUID in lower case",
       "Uid of the namespace kube-system: any other cluster is refused. Exactly one of uid and lab.",
       "<uid of the namespace kube-system>",
@@ -98,7 +97,7 @@ const workload = (imageName: string) => ({
     "recreate: the old pod goes first. surge: the new one comes first and needs free cards.",
   ).default("recreate"),
   env: z
-    .record(z.string(), z.string().register(hints, { allowed: "text in quotes" }))
+    .record(z.string(), z.string().register(hints, { allowed: "text in quotes", example: "text" }))
     .meta({
       propertyNames: { pattern: `^(?!.*_VISIBLE_DEVICES$)${VARIABLE_NAME.source.slice(1)}` },
     })
