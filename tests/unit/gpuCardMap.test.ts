@@ -42,6 +42,11 @@ describe("seatPods", () => {
     expect(labels(node(4, ["b", 2], ["c", 1]), before)).to.deep.equal(["c", "b", "b", undefined]);
   });
 
+  it("moves a pod from behind the end of the node to cards that became idle", () => {
+    const before = seatPods(node(2, ["a", 2], ["b", 1]));
+    expect(labels(node(2, ["b", 1]), before)).to.deep.equal(["b", undefined]);
+  });
+
   it("scatters a pod that has no run of idle cards", () => {
     const before = seatPods(node(4, ["a", 1], ["b", 1], ["c", 1], ["d", 1]));
     expect(labels(node(4, ["b", 1], ["d", 1], ["e", 2]), before)).to.deep.equal([
@@ -123,6 +128,18 @@ describe("cardMap", () => {
     const plain = stripVTControlCharacters(coloured);
     expect(coloured).to.not.equal(plain);
     expect(plain).to.equal(cardMap(state));
+  });
+
+  it("cuts long node names in the middle, but never so that two become equal", () => {
+    const named = (...names: readonly string[]) =>
+      cardMap(names.map((name) => ({ ...node(1), name })))
+        .split("\n")
+        .map((line) => line.split("  ")[0]);
+    expect(
+      named("gpu-node-1.rack-a.example.internal", "gpu-node-2.rack-a.example.internal"),
+    ).to.deep.equal(["gpu-node-1….internal", "gpu-node-2….internal"]);
+    const equal = ["gpu-node-0.rack-a.example.internal", "gpu-node-0.rack-b.example.internal"];
+    expect(named(...equal)).to.deep.equal(equal);
   });
 
   it("is an empty text for no nodes", () => {

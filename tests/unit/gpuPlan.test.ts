@@ -94,6 +94,22 @@ describe("planGpus: card budget", () => {
     );
   });
 
+  it("never counts less than no card where others hold more than the node has", () => {
+    const greedy = { owner: "default/batch", node: "worker-1", cards: 6 };
+    const live = liveCards(4, [greedy]);
+    expect(planGpus([clefServe()], [worker1], live).problems[0]).to.contain("(at most 0); set");
+    expect(planGpus([clefServe({ replicas: 0 })], [worker1], live).problems).to.deep.equal([]);
+  });
+
+  it("offers another node that has room, and never the full one itself", () => {
+    const two = [worker1, { ...worker1, name: "worker-2" }];
+    const six = [clefServe(), candleVllm(), candleVllmNext({ replicas: 2 })];
+    expect(planGpus(six, two).problems[0]).to.match(
+      /; set llm-serving:candleVllmNext.node to worker-2 or set llm-serving:candleVllmNext.replicas to 1$/,
+    );
+    expect(planGpus(six, [worker1]).problems[0]).to.not.contain(".node to");
+  });
+
   it("says when the cluster has no such node", () => {
     const live = { allocatable: new Map([["worker-9", 4]]), unmanaged: [] };
     expect(planGpus([clefServe()], [worker1], live).problems[0]).to.contain(
