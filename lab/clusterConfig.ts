@@ -64,7 +64,8 @@ export function clusterConfigText(options: ClusterConfigOptions, ports: Ports): 
     componentsPatches: [
       // A lab that loses power is rebuilt, so its data need not reach the disk.
       patch("etcd", { "unsafe-no-fsync": "true" }),
-      // A machine without a network has no other address; kubelets and pods that would use `kubernetes.default` are simulated.
+      // A machine without a network has no other address. The pods that would use
+      // `kubernetes.default` are simulated.
       patch("kube-apiserver", {
         "advertise-address": "127.0.0.1",
         "endpoint-reconciler-type": "none",

@@ -1,6 +1,7 @@
-// The control plane of a lab: etcd, API server, controller manager, scheduler and kwok, started by kwokctl's binary runtime.
+// The cluster of a lab: etcd, API server, controller manager, scheduler and kwok as processes of
+// this machine, started by kwokctl's binary runtime.
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,7 +40,8 @@ export interface ControlPlaneOptions extends ClusterConfigOptions {
 export class PortTakenError extends Error {}
 
 /**
- * Starts a control plane in an empty folder and writes its kubeconfig. The caller cleans up after an error.
+ * Starts a control plane in an empty folder and writes its kubeconfig; the caller cleans up after
+ * an error.
  * @returns the API server's port, once it answers
  * @throws PortTakenError when a port was taken in the meantime
  * @throws Error with the cause when a component ends or nothing answers within 60 seconds
@@ -47,7 +49,6 @@ export class PortTakenError extends Error {}
 export async function startControlPlane(options: ControlPlaneOptions): Promise<number> {
   const { paths, toolchain, signal } = options;
   const ports = await freePorts();
-  await mkdir(paths.kwok, { recursive: true });
   await writeFile(paths.clusterConfig, clusterConfigText(options, ports));
   const done = new AbortController();
   await Promise.race([
@@ -61,8 +62,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<n
         "--kubeconfig=",
         "--timeout=60s",
       ],
-      // Nothing of the user's environment: kwokctl reads KWOK_* variables, ~/.kwok and ~/.kube.
-      { KWOK_WORKDIR: paths.kwok, HOME: paths.folder, PATH: toolchain.binFolder },
+      // Nothing of the user's: kwokctl reads KWOK_* variables, ~/.kube and ~/.kwok. The home says
+      // where its files are, because it cuts KWOK_WORKDIR at a blank.
+      { HOME: paths.folder, PATH: toolchain.binFolder },
       signal,
     ),
     watchForFailure(paths, AbortSignal.any([done.signal, signal])),
@@ -91,38 +93,54 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<n
  * @throws Error when a component ends, or when that takes more than 60 seconds
  */
 export async function populate(options: ControlPlaneOptions): Promise<string> {
-  const { paths, toolchain, signal, nodes } = options;
-  const kubectl = (args: readonly string[], input?: string) =>
-    run(
-      toolchain.paths.kubectl,
-      args,
-      { KUBECONFIG: paths.kubeconfig, HOME: paths.folder },
-      signal,
-      input,
-    );
-  await kubectl(["apply", "--server-side", "-f", "-"], populationText(options));
+  await kubectl(options, ["apply", "--server-side", "-f", "-"], populationText(options));
   const deadline = Date.now() + 60_000;
   for (;;) {
-    const list = JSON.parse(
-      await kubectl([
-        "get",
-        "namespace/kube-system",
-        ...nodes.map(({ name }) => `node/${name}`),
-        "-o=json",
-      ]),
-    ) as { items?: readonly ObjectState[] } & ObjectState;
-    const items = list.items ?? [list];
-    const uid = items[0]?.metadata.uid;
-    if (uid !== undefined && items.slice(1).every(isReadyNode)) return uid;
-    // Nodes do not become Ready without all of them; one that ended is a better cause than a timeout.
-    await checkComponents(paths, true);
+    const { uid, ready } = await inspect(options);
+    if (ready) return uid;
+    // Nodes do not become Ready without all of them, and this names the one that ended.
+    await checkComponents(options.paths, true);
     if (Date.now() > deadline) throw new Error("the lab's nodes are not Ready after 60 s");
-    await sleep(100, undefined, { signal });
+    await sleep(100, undefined, { signal: options.signal });
   }
 }
 
+/** What tells a lab from other clusters, and a healthy one from a broken one. */
+export interface ClusterState {
+  /** uid of namespace kube-system. */
+  readonly uid: string;
+  /** Name of the lab that the cluster is marked as. */
+  readonly mark: string | undefined;
+  /** Whether every node of the lab takes pods. */
+  readonly ready: boolean;
+}
+
+/**
+ * Asks the cluster that the lab's kubeconfig leads to.
+ * @throws Error when it does not answer or a node is missing
+ */
+export async function inspect(options: ControlPlaneOptions): Promise<ClusterState> {
+  const nodes = options.nodes.map(({ name }) => `node/${name}`);
+  const answer = await kubectl(options, ["get", "namespace/kube-system", ...nodes, "-o=json"]);
+  const parsed = JSON.parse(answer) as ObjectState & { items?: readonly ObjectState[] };
+  // kubectl prints a List only for more than one object.
+  const [kubeSystem = parsed, ...nodeStates] = parsed.items ?? [];
+  const { uid, labels } = kubeSystem.metadata;
+  return { uid, mark: labels?.[labMark], ready: nodeStates.every(isReadyNode) };
+}
+
+function kubectl(
+  options: ControlPlaneOptions,
+  args: readonly string[],
+  input?: string,
+): Promise<string> {
+  const { paths, toolchain, signal } = options;
+  const env = { KUBECONFIG: paths.kubeconfig, HOME: paths.folder };
+  return run(toolchain.paths.kubectl, ["--request-timeout=5s", ...args], env, signal, input);
+}
+
 interface ObjectState {
-  readonly metadata: { readonly uid: string };
+  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: { readonly taints?: readonly { readonly key: string }[] };
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
@@ -196,7 +214,7 @@ async function freePorts(): Promise<Ports> {
   return { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok };
 }
 
-/** Never resolves; rejects when a component that was started does not run any more. kwokctl itself would wait on for 60 s. */
+/** Rejects when a component that was started does not run any more; kwokctl would wait for 60 s. */
 async function watchForFailure(paths: LabPaths, signal: AbortSignal): Promise<never> {
   for (;;) {
     await sleep(250, undefined, { signal });

@@ -1,6 +1,8 @@
-// A local Kubernetes with a real control plane and simulated nodes: `node lab/lab.ts start|stop|status`.
+// A local Kubernetes with a real control plane and simulated nodes:
+// `node lab/lab.ts start|stop|status`.
+import { existsSync } from "node:fs";
 import { mkdir, readFile, realpath, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LabNode } from "./controlPlane.ts";
 import {
@@ -12,9 +14,9 @@ import {
   parsedRecord,
   prependedPath,
   type LabPaths,
-  type LabRecord,
 } from "./labFolder.ts";
 import {
+  envText,
   findLab,
   makeLab,
   pathPrefix,
@@ -22,13 +24,15 @@ import {
   repository,
   writeAtomically,
 } from "./labLifecycle.ts";
-import { components, processesOf } from "./labProcesses.ts";
+import { components, missingComponents } from "./labProcesses.ts";
 import { withFileLock } from "./lock.ts";
 import { labStages, type Stage, type StageTimes } from "./stages.ts";
 import { resolveToolchain, type Toolchain } from "./toolchain.ts";
 
 /** The lab of `make lab`; only this one is also reached by `.lab/env`. */
 export const defaultLabName = "llm-lab";
+
+const defaultRoot = join(repository, ".lab");
 
 /** What a lab can be asked to be; everything has a default. */
 export interface LabOptions extends Partial<StageTimes> {
@@ -57,7 +61,7 @@ export interface Lab {
   readonly context: typeof labContext;
   /** On 127.0.0.1. */
   readonly apiServerPort: number;
-  /** Environment for a child process: this process's, with PATH, KUBECONFIG and PULUMI_* of the lab. */
+  /** For a child process: this one's environment, with PATH, KUBECONFIG and PULUMI_* of the lab. */
   readonly env: Readonly<Record<string, string>>;
   /** Whether a healthy lab with the same options was already there. */
   readonly reused: boolean;
@@ -67,8 +71,9 @@ export interface Lab {
 const defaultColdStartSeconds = { "*": 1, "clef-serve": 4 };
 
 /**
- * Starts the lab, or returns the healthy one that runs with the same options. A half-dead lab, or one with other options, is
- * rebuilt together with its stack state. The user's own kubeconfig, clusters and Pulumi home are neither read nor written.
+ * Starts the lab, or returns the healthy one that runs with the same options. A half-dead lab, or
+ * one with other options, is rebuilt together with its stack state. The user's own kubeconfig,
+ * clusters and Pulumi home are neither read nor written.
  * @throws Error with the cause and the next command; nothing half-made is left
  */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
@@ -76,28 +81,36 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const log = options.log ?? (() => undefined);
   const signal = options.signal ?? new AbortController().signal;
   const toolchain = await resolveToolchain({ log });
-  return locked(options.root, name, log, async (root) => {
-    const paths = labPaths(join(root, name));
-    const settings = {
-      nodes: options.nodes ?? [{ name: "worker-1", cards: 4 }],
-      stages: [
-        ...labStages({
-          coldStartSeconds: { ...defaultColdStartSeconds, ...options.coldStartSeconds },
-          terminationSeconds: options.terminationSeconds ?? 1,
-        }),
-        ...(options.extraStages ?? []),
-      ],
-      authorization: options.authorization ?? false,
+  const settings = {
+    nodes: options.nodes ?? [{ name: "worker-1", cards: 4 }],
+    stages: [
+      ...labStages({
+        coldStartSeconds: { ...defaultColdStartSeconds, ...options.coldStartSeconds },
+        terminationSeconds: options.terminationSeconds ?? 1,
+      }),
+      ...(options.extraStages ?? []),
+    ],
+    authorization: options.authorization ?? false,
+  };
+  const fingerprint = fingerprintOf([settings, toolchain]);
+  return locked({ name, root: options.root, log, signal }, async (paths) => {
+    const wanted = { ...settings, name, paths, toolchain, signal };
+    const found = await findLab(wanted, fingerprint);
+    if (typeof found === "string") {
+      if (found !== "") log(`lab ${name}: ${found}; it is rebuilt, and its stack state with it`);
+      await removeLab(paths);
+    }
+    const record = typeof found === "string" ? await makeLab(wanted, fingerprint, log) : found;
+    if (name === defaultLabName) await writeAtomically(sharedEnv(paths), envText(paths, toolchain));
+    return {
+      name,
+      folder: paths.folder,
+      kubeconfig: paths.kubeconfig,
+      context: labContext,
+      apiServerPort: record.apiServerPort,
+      env: childEnv(paths, toolchain),
+      reused: record === found,
     };
-    const fingerprint = fingerprintOf([settings, toolchain]);
-    const found = await findLab(paths, name, fingerprint, toolchain, signal);
-    if (typeof found !== "string") return labOf(name, paths, found, toolchain, true);
-    if (found !== "") log(`lab ${name}: ${found}; it is rebuilt, and its stack state with it`);
-    await removeLab(paths);
-    const record = await makeLab({ ...settings, name, paths, toolchain, signal }, fingerprint, log);
-    if (name === defaultLabName)
-      await writeAtomically(join(root, "env"), await readFile(paths.env, "utf8"));
-    return labOf(name, paths, record, toolchain, false);
   });
 }
 
@@ -106,90 +119,79 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
  * @throws Error when a process does not end
  */
 export async function stopLab(name: string = defaultLabName, root?: string): Promise<void> {
-  await locked(
-    root,
-    checkedLabName(name),
-    () => undefined,
-    async (folder) => {
-      await removeLab(labPaths(join(folder, name)));
-      if (name === defaultLabName) await rm(join(folder, "env"), { force: true });
-    },
-  );
+  await locked({ name: checkedLabName(name), root }, async (paths) => {
+    await removeLab(paths);
+    if (name === defaultLabName) await rm(sharedEnv(paths), { force: true });
+  });
 }
 
-/** One line on the lab: running, absent, or what is wrong with it. */
+/** Whether the lab runs, and one line on it: running, absent, or what is wrong. */
 export async function labStatus(
   name: string = defaultLabName,
-  root?: string,
-): Promise<{ running: boolean; text: string }> {
-  const paths = labPaths(join(root ?? join(repository, ".lab"), checkedLabName(name)));
+  root: string = defaultRoot,
+): Promise<{ readonly running: boolean; readonly text: string }> {
+  const paths = labPaths(join(await realpath(root).catch(() => root), checkedLabName(name)));
   const record = parsedRecord(await readFile(paths.record, "utf8").catch(() => ""));
-  const running = await processesOf(paths.folder);
+  const missing = await missingComponents(paths.folder);
   if (record === undefined) {
-    return {
-      running: false,
-      text: running.length === 0 ? "not there" : "half made; start rebuilds it",
-    };
+    const absent = missing.length === components.length && !existsSync(paths.folder);
+    return { running: false, text: absent ? "not there" : "half made; start rebuilds it" };
   }
-  const missing = components.filter(
-    (component) => !running.some((process) => process.name === component),
-  );
-  return missing.length === 0
-    ? {
-        running: true,
-        text: `running, API server at https://127.0.0.1:${record.apiServerPort}, folder ${paths.folder}`,
-      }
-    : { running: false, text: `half-dead (${missing.join(", ")} not running); start rebuilds it` };
+  if (missing.length > 0) {
+    const text = `half-dead (${missing.join(", ")} not running); start rebuilds it`;
+    return { running: false, text };
+  }
+  const server = `https://127.0.0.1:${record.apiServerPort}`;
+  return { running: true, text: `running, API server at ${server}, folder ${paths.folder}` };
 }
 
-async function locked<T>(
-  root: string = join(repository, ".lab"),
-  name: string,
-  log: (line: string) => void,
-  action: (root: string) => Promise<T>,
-): Promise<T> {
+interface LockedLab {
+  readonly name: string;
+  readonly root?: string | undefined;
+  readonly log?: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Runs `action` while nobody else starts or stops the lab. */
+async function locked<T>(lab: LockedLab, action: (paths: LabPaths) => Promise<T>): Promise<T> {
+  const { name, root = defaultRoot, log, signal } = lab;
   await mkdir(root, { recursive: true });
   // Processes are known by this path, so one lab must not have two.
   const realRoot = await realpath(root);
   return withFileLock(
     join(realRoot, `.${name}.lock`),
-    () => action(realRoot),
-    () => {
-      log(`lab ${name}: another start or stop is at work on it; waiting for its end`);
+    () => action(labPaths(join(realRoot, name))),
+    {
+      onWait: () =>
+        log?.(`lab ${name}: another start or stop is at work on it; waiting for its end`),
+      timeoutSeconds: 120,
+      ...(signal === undefined ? {} : { signal }),
     },
-    120,
   );
 }
 
-function labOf(
-  name: string,
-  paths: LabPaths,
-  record: LabRecord,
-  toolchain: Toolchain,
-  reused: boolean,
-): Lab {
+/** `.lab/env`, which stands for the default lab's own. */
+function sharedEnv(paths: LabPaths): string {
+  return join(dirname(paths.folder), "env");
+}
+
+function childEnv(paths: LabPaths, toolchain: Toolchain): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return {
-    name,
-    folder: paths.folder,
-    kubeconfig: paths.kubeconfig,
-    context: labContext,
-    apiServerPort: record.apiServerPort,
-    env: {
-      ...Object.fromEntries(inherited),
-      PATH: prependedPath(pathPrefix(toolchain), process.env.PATH),
-      ...labVariables(paths, toolchain.pulumiHome),
-    },
-    reused,
+    ...Object.fromEntries(inherited),
+    PATH: prependedPath(pathPrefix(toolchain), process.env.PATH),
+    ...labVariables(paths, toolchain.pulumiHome),
   };
 }
 
-const usage =
-  "usage: node lab/lab.ts start|stop|status [--name llm-lab] [--cold-start-seconds 4] [--termination-seconds 1] [--authorization]";
+const usage = `usage: node lab/lab.ts start|stop|status [--name ${defaultLabName}]
+       start: [--cold-start-seconds 4] [--termination-seconds 1] [--authorization]`;
 
-/** @returns the exit code: 0 done or running, 1 failed or not running, 2 wrong arguments, 130 ended by Ctrl-C */
+class UsageError extends Error {}
+
+/** @returns the exit code: 0 done or running, 1 not running */
 async function command(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArgs({
     args: [...args],
@@ -205,7 +207,7 @@ async function command(args: readonly string[]): Promise<number> {
     },
   });
   const [verb, ...rest] = positionals;
-  if (rest.length > 0) throw new TypeError(`unknown argument: ${rest.join(" ")}`);
+  if (rest.length > 0) throw new UsageError(`unknown argument: ${rest.join(" ")}`);
   switch (verb) {
     case "start": {
       const interrupt = new AbortController();
@@ -242,14 +244,21 @@ async function command(args: readonly string[]): Promise<number> {
       return running ? 0 : 1;
     }
     default:
-      throw new TypeError(verb === undefined ? "what to do?" : `unknown command: ${verb}`);
+      throw new UsageError(verb === undefined ? "what to do?" : `unknown command: ${verb}`);
   }
 }
 
 function seconds(option: string, text: string, most: number): number {
   const value = Number(text);
   if (text.trim() !== "" && value >= 0 && value <= most) return value;
-  throw new TypeError(`--${option} = ${text}: not a number of seconds (0..${most})`);
+  throw new UsageError(`--${option} = ${text}: not a number of seconds (0..${most})`);
+}
+
+function isUsageError(error: unknown): boolean {
+  // A DOMException has a number there.
+  const { code } = error as { code?: unknown };
+  const fromParseArgs = typeof code === "string" && code.startsWith("ERR_PARSE_ARGS");
+  return error instanceof UsageError || fromParseArgs;
 }
 
 if (import.meta.main) {
@@ -257,7 +266,7 @@ if (import.meta.main) {
     process.exitCode = await command(process.argv.slice(2));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof TypeError) {
+    if (isUsageError(error)) {
       console.error(`${message}\n${usage}`);
       process.exitCode = 2;
     } else if (error instanceof Error && error.name === "AbortError") {

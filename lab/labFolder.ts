@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The name of the kubeconfig context of every lab, so that one Pulumi.dev.yaml fits all of them. */
+/** Name of the kubeconfig context of every lab, so that one Pulumi.dev.yaml fits all of them. */
 export const labContext = "llm-lab";
 
-/** The label on namespace kube-system by which `cluster.lab: true` knows a lab; its value is the lab's name. */
+/** Label of namespace kube-system by which `cluster.lab: true` knows a lab; its value is a name. */
 export const labMark = "llm-serving/lab";
 
 /** Passphrase of the stacks in a lab's backend: a lab holds no secret. */
@@ -20,8 +20,6 @@ export interface LabPaths {
   readonly cluster: string;
   /** What kwokctl reads: its own options and the stages. */
   readonly clusterConfig: string;
-  /** KWOK_WORKDIR. */
-  readonly kwok: string;
   /** Pulumi's file backend. */
   readonly state: string;
   /** The file to source. */
@@ -35,9 +33,9 @@ export function labPaths(folder: string): LabPaths {
   return {
     folder,
     kubeconfig: join(folder, "kubeconfig"),
-    cluster: join(folder, "kwok", "clusters", "lab"),
+    // kwokctl's place under its home, which is the lab's folder.
+    cluster: join(folder, ".kwok", "clusters", "lab"),
     clusterConfig: join(folder, "kwokctl.yaml"),
-    kwok: join(folder, "kwok"),
     state: join(folder, "state"),
     env: join(folder, "env"),
     record: join(folder, "lab.json"),
@@ -51,11 +49,11 @@ export function labPaths(folder: string): LabPaths {
 export function checkedLabName(name: string): string {
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) return name;
   throw new Error(
-    `name = ${name}: not a name for a lab (1 to 63 of a-z, 0-9 and "-", a letter or digit at both ends); set NAME=llm-lab`,
+    `name = ${name}: not a name for a lab (a DNS label: 1 to 63 of a-z, 0-9 and -); set NAME=llm-lab`,
   );
 }
 
-/** Variables that make pulumi and kubectl use the lab and nothing of the user's; `PATH` is not among them. */
+/** What, apart from PATH, makes pulumi and kubectl use the lab and nothing of the user's. */
 export function labVariables(paths: LabPaths, pulumiHome: string): Record<string, string> {
   return {
     KUBECONFIG: paths.kubeconfig,
@@ -75,7 +73,7 @@ export function prependedPath(prefix: readonly string[], path: string | undefine
     : `${start}${delimiter}${path}`;
 }
 
-/** Text of the env file for sh: sourcing it twice changes nothing more, sourcing another lab's switches to that lab. */
+/** Text of the env file for sh; sourcing it again changes nothing more. */
 export function envFileText(
   prefix: readonly string[],
   variables: Readonly<Record<string, string>>,

@@ -14,56 +14,49 @@ import { dirname, join, resolve } from "node:path";
 import {
   checkComponents,
   PortTakenError,
+  inspect,
   populate,
   startControlPlane,
   type ControlPlaneOptions,
 } from "./controlPlane.ts";
 import {
   envFileText,
-  labMark,
   labVariables,
   parsedRecord,
   type LabPaths,
   type LabRecord,
 } from "./labFolder.ts";
-import { components, endProcesses, processesOf } from "./labProcesses.ts";
+import { endProcesses, missingComponents } from "./labProcesses.ts";
 import { run } from "./run.ts";
 import type { Toolchain } from "./toolchain.ts";
 
 /** The clone that this file is part of. */
 export const repository = resolve(import.meta.dirname, "..");
 
-/** @returns the record of a healthy lab, or why there is none: empty when nothing is there at all */
+/**
+ * Looks for a healthy lab that was made with the same options and tools.
+ * @returns its record, or why there is none: empty when nothing is there at all
+ */
 export async function findLab(
-  paths: LabPaths,
-  name: string,
+  options: ControlPlaneOptions,
   fingerprint: string,
-  toolchain: Toolchain,
-  signal: AbortSignal,
 ): Promise<LabRecord | string> {
+  const { name, paths, signal } = options;
   if (!(await exists(paths.folder))) return "";
   const record = parsedRecord(await readFile(paths.record, "utf8").catch(() => ""));
   if (record === undefined) return "a start did not finish";
   if (record.fingerprint !== fingerprint) return "other options than it was made with";
-  const running = (await processesOf(paths.folder)).map((process) => process.name);
-  const missing = components.filter((component) => !running.includes(component));
+  const missing = await missingComponents(paths.folder);
   if (missing.length > 0) return `${missing.join(", ")} not running`;
   try {
-    const answer = await run(
-      toolchain.paths.kubectl,
-      ["get", "namespace", "kube-system", "-o=json", "--request-timeout=5s"],
-      { KUBECONFIG: paths.kubeconfig, HOME: paths.folder },
-      signal,
-    );
-    const { metadata } = JSON.parse(answer) as {
-      metadata: { uid: string; labels?: Record<string, string> };
-    };
-    return metadata.uid === record.clusterUid && metadata.labels?.[labMark] === name
-      ? record
-      : "its kubeconfig leads to another cluster";
+    const { uid, mark, ready } = await inspect(options);
+    if (uid !== record.clusterUid || mark !== name)
+      return "its kubeconfig leads to another cluster";
+    return ready ? record : "a node is not Ready";
   } catch (error) {
     signal.throwIfAborted();
-    return `its API server does not answer (${messageOf(error)})`;
+    const [cause] = messageOf(error).split("\n");
+    return `its API server does not answer as it should (${cause ?? ""})`;
   }
 }
 
@@ -78,10 +71,7 @@ export async function makeLab(
   try {
     log(`lab ${name}: starting etcd, API server, controller manager, scheduler and kwok`);
     const record = { fingerprint, ...(await makeOnFreePorts(options, log)) };
-    await writeFile(
-      paths.env,
-      envFileText(pathPrefix(toolchain), labVariables(paths, toolchain.pulumiHome)),
-    );
+    await writeFile(paths.env, envText(paths, toolchain));
     await writeAtomically(paths.record, JSON.stringify(record));
     log(`lab ${name}: ready after ${((performance.now() - begin) / 1000).toFixed(1)} s`);
     return record;
@@ -89,13 +79,16 @@ export async function makeLab(
     await removeLab(paths);
     signal.throwIfAborted();
     throw new Error(
-      `lab ${name} did not start, nothing of it is left: ${messageOf(error)}\nRun \`make lab NAME=${name}\` again once the cause is gone.`,
+      [
+        `lab ${name} did not start, nothing of it is left: ${messageOf(error)}`,
+        `Run \`make lab NAME=${name}\` again once the cause is gone.`,
+      ].join("\n"),
       { cause: error },
     );
   }
 }
 
-/** A port can be taken between its choice and its use, which may show only when the last component starts. */
+/** A port can be taken between its choice and its use, by the last component too. */
 async function makeOnFreePorts(
   options: ControlPlaneOptions,
   log: (line: string) => void,
@@ -123,7 +116,10 @@ async function makeOnce(options: ControlPlaneOptions): Promise<Omit<LabRecord, "
   return { clusterUid, apiServerPort };
 }
 
-/** Makes stack dev in the lab's backend, beside a copy of Pulumi.yaml because `stack init` would write into the clone's Pulumi.dev.yaml. */
+/**
+ * Makes stack dev in the lab's backend, beside a copy of Pulumi.yaml: `stack init` would write into
+ * the clone's Pulumi.dev.yaml.
+ */
 async function makeDevStack(
   paths: LabPaths,
   toolchain: Toolchain,
@@ -151,6 +147,11 @@ async function makeDevStack(
 export async function removeLab(paths: LabPaths): Promise<void> {
   await endProcesses(paths.folder);
   await rm(paths.folder, { recursive: true, force: true });
+}
+
+/** Text of the lab's env file. */
+export function envText(paths: LabPaths, toolchain: Toolchain): string {
+  return envFileText(pathPrefix(toolchain), labVariables(paths, toolchain.pulumiHome));
 }
 
 /** What a lab puts in front of PATH. */

@@ -1,4 +1,5 @@
-// Which processes belong to a lab, decided by their command line alone: a pid file may be stale and name somebody else's process.
+// Which processes belong to a lab, decided by their command line alone: a pid file may be stale and
+// name somebody else's process.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -14,7 +15,7 @@ export const components = [
   "kwok-controller",
 ] as const;
 
-/** `kwokctl` runs only while a lab is made; it is ended with the lab because it would go on starting components. */
+/** `kwokctl` runs while a lab is made and must end with it: it would go on starting components. */
 export type LabProcessName = (typeof components)[number] | "kwokctl";
 
 /** A running process of a lab. */
@@ -32,14 +33,15 @@ const processNames: readonly LabProcessName[] = [...components, "kwokctl"];
  */
 export function labProcessName(commandLine: string, folder: string): LabProcessName | undefined {
   const [program = "", ...options] = commandLine.replaceAll("\0", " ").split(/ (?=--)/);
-  // Every component gets its files by `--option=<folder>/...`; an editor or `tail` on the same file has no such option.
+  // Every component gets its files by `--option=<folder>/...`; who only looks at them has no such
+  // option, or another name.
   const ours = options.some(
     (option) => /^--[a-z-]+=/.test(option) && option.includes(`=${folder}/`),
   );
   return ours ? processNames.find((name) => name === basename(program.trim())) : undefined;
 }
 
-/** Processes of the lab in `folder` that run now; zombies have no command line and do not count. */
+/** Processes of the lab in `folder`; zombies have no command line and do not count. */
 export async function processesOf(folder: string): Promise<readonly LabProcess[]> {
   return (await commandLines()).flatMap(({ pid, commandLine }) => {
     const name = labProcessName(commandLine, folder);
@@ -47,21 +49,29 @@ export async function processesOf(folder: string): Promise<readonly LabProcess[]
   });
 }
 
+/** Components of the lab in `folder` that do not run; empty for a lab that may be healthy. */
+export async function missingComponents(folder: string): Promise<readonly string[]> {
+  const running = new Set<string>((await processesOf(folder)).map(({ name }) => name));
+  return components.filter((name) => !running.has(name));
+}
+
 /**
- * Ends the processes of the lab in `folder` and waits until they are gone. They are killed, not asked: what they would
- * save on the way out is deleted with the lab.
+ * Ends the processes of the lab in `folder` and waits until they are gone. They are killed, not
+ * asked: what they would save on the way out is deleted with the lab.
  * @throws Error when one survives for 10 seconds
  */
 export async function endProcesses(folder: string): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
     const running = await processesOf(folder);
     if (running.length === 0) return;
+    if (Date.now() > deadline) {
+      const left = running.map(({ pid, name }) => `${name} (pid ${pid})`).join(", ");
+      throw new Error(`processes of the lab in ${folder} do not end: ${left}`);
+    }
     for (const { pid } of running) kill(pid);
-    await sleep(100);
+    await sleep(50);
   }
-  throw new Error(
-    `processes of the lab in ${folder} do not end: ${(await processesOf(folder)).map(({ pid, name }) => `${name} (pid ${pid})`).join(", ")}`,
-  );
 }
 
 function kill(pid: number): void {

@@ -26,14 +26,13 @@ export async function run(
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   if (failure !== undefined) throw failure;
   if (code === 0) return stdout;
-  throw new Error(
-    `${basename(program)} failed (exit code ${code ?? "none"}): ${causeIn(stderr)}\n  command: ${program} ${args.join(" ")}`,
-  );
+  const what = `${basename(program)} failed (exit code ${code ?? "none"})`;
+  throw new Error(`${what}: ${causeIn(stderr)}\n  command: ${program} ${args.join(" ")}`);
 }
 
 /**
- * The cause of a failure in what a program printed or logged: a full disk, else the last error of a JSON log (kwok, etcd), else
- * its last lines.
+ * The cause of a failure in what a program printed or logged: a full disk, else the last error of a
+ * JSON log (kwok, etcd), else its last lines.
  */
 export function causeIn(log: string): string {
   if (log.includes("no space left on device")) return "no space left on device";

@@ -1,6 +1,7 @@
-// The behaviour of the simulated kubelet: kwok `Stage` objects. A file with any Stage replaces all of kwok's defaults, so nodes are here too.
+// The behaviour of the simulated kubelet: kwok `Stage` objects. Any Stage in kwok's configuration
+// replaces all of its defaults, so those of the nodes are here too.
 
-/** One step in the life of a simulated node or pod; kwok applies `next` when `selector` matches, after `delay`. */
+/** One step in the life of a node or pod: `next`, `delay` after `selector` begins to match. */
 export interface Stage {
   readonly apiVersion: "kwok.x-k8s.io/v1alpha1";
   readonly kind: "Stage";
@@ -20,7 +21,7 @@ export interface Stage {
   };
 }
 
-/** `key` is a jq path into the object; a path that yields nothing matches `NotIn` and `DoesNotExist`. */
+/** `key` is a jq path; one that yields nothing matches `NotIn` and `DoesNotExist`. */
 export interface StageExpression {
   readonly key: string;
   readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -35,7 +36,7 @@ export interface StageTimes {
   readonly terminationSeconds: number;
 }
 
-/** A pod with this annotation set to "true" turns Failed at once: `kubectl annotate pod NAME llm-serving-lab/fail=true`. */
+/** A pod turns Failed at once after `kubectl annotate pod NAME llm-serving-lab/fail=true`. */
 export const failAnnotation = "llm-serving-lab/fail";
 
 const alive: StageExpression = { key: ".metadata.deletionTimestamp", operator: "DoesNotExist" };
@@ -97,26 +98,40 @@ phase: Running
 function podConditions(status: "True" | "False", reason: string): string {
   return ["Ready", "ContainersReady"]
     .map(
-      (type) =>
-        `- {lastProbeTime: null, lastTransitionTime: {{ $now | Quote }}, message: "", reason: "${reason}", status: "${status}", type: ${type}}`,
+      (type) => `- lastProbeTime: null
+  lastTransitionTime: {{ $now | Quote }}
+  message: ""
+  reason: "${reason}"
+  status: "${status}"
+  type: ${type}`,
     )
     .join("\n");
 }
 
-function containerStatuses(ready: boolean, state: string): string {
+function containerStatuses(ready: "true" | "false", state: string): string {
   return `containerStatuses:
 {{ range .spec.containers }}
-- {image: {{ .image | Quote }}, imageID: "", name: {{ .name | Quote }}, ready: ${ready ? "true" : "false"}, restartCount: 0, started: ${ready ? "true" : "false"}, state: ${state}}
+- image: {{ .image | Quote }}
+  imageID: ""
+  name: {{ .name | Quote }}
+  ready: ${ready}
+  restartCount: 0
+  started: ${ready}
+  state:
+    ${state}
 {{ end }}`;
 }
 
-// The pod is bound and its image "loads": no podIP yet, so that no EndpointSlice lists it before it is Ready.
+// Bound, and the engine loads. No podIP yet: no EndpointSlice lists the pod before it is Ready.
 const podStarting = `
 {{ $now := Now }}
 conditions:
-- {lastProbeTime: null, lastTransitionTime: {{ $now | Quote }}, message: "", reason: "", status: "True", type: Initialized}
+- lastProbeTime: null
+  lastTransitionTime: {{ $now | Quote }}
+  status: "True"
+  type: Initialized
 ${podConditions("False", "ContainersNotReady")}
-${containerStatuses(false, "{waiting: {reason: ContainerCreating}}")}
+${containerStatuses("false", "waiting: {reason: ContainerCreating}")}
 hostIP: {{ NodeIPWith .spec.nodeName | Quote }}
 phase: Pending
 startTime: {{ $now | Quote }}
@@ -124,18 +139,21 @@ startTime: {{ $now | Quote }}
 
 const podReady = `
 {{ $now := Now }}
+{{ $hostNetwork := or .spec.hostNetwork false }}
+{{ $meta := .metadata }}
 conditions:
 ${podConditions("True", "")}
-${containerStatuses(true, "{running: {startedAt: {{ $now | Quote }}}}")}
-podIP: {{ PodIPWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) ( or .metadata.name "" ) ( or .metadata.namespace "" ) | Quote }}
+${containerStatuses("true", "running: {startedAt: {{ $now | Quote }}}")}
+podIP: {{ PodIPWith .spec.nodeName $hostNetwork $meta.uid $meta.name $meta.namespace | Quote }}
 phase: Running
 `;
 
+const failedState = "terminated: {exitCode: 1, reason: Error, finishedAt: {{ $now | Quote }}}";
 const podFailed = `
 {{ $now := Now }}
 conditions:
 ${podConditions("False", "PodFailed")}
-${containerStatuses(false, "{terminated: {exitCode: 1, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}")}
+${containerStatuses("false", failedState)}
 phase: Failed
 `;
 
@@ -156,8 +174,8 @@ function podReadyStage(app: string, seconds: number, otherApps: readonly string[
 }
 
 /**
- * All stages of a lab: nodes become and stay Ready; a bound pod is Pending without a podIP, then Running and Ready after its
- * cold start; a deleted pod holds its cards for the termination time.
+ * All stages of a lab: nodes become and stay Ready; a bound pod is Pending without a podIP, then
+ * Running and Ready after its cold start; a deleted pod holds its cards for the termination time.
  */
 export function labStages(times: StageTimes): readonly Stage[] {
   const apps = Object.keys(times.coldStartSeconds).filter((app) => app !== "*");
