@@ -39,7 +39,7 @@ export function useLab(name: string, options: Omit<LabOptions, "name"> = {}): ()
   };
 }
 
-/** Runs a program in this clone with the lab's environment; its exit code is the caller's to judge. */
+/** Runs a program in this clone with the lab's environment; the caller judges its exit code. */
 export async function runIn(
   lab: Lab,
   program: string,
@@ -87,7 +87,7 @@ export async function kubectlJson(lab: Lab, ...args: readonly string[]): Promise
   return JSON.parse(await kubectl(lab, ...args, "-o=json"));
 }
 
-/** Runs `pulumi <args>` without prompts; `configFile` replaces the stack's own file, which a command may write to. */
+/** Runs `pulumi` without prompts; `configFile` replaces the stack's own, which it may write to. */
 export async function pulumi(
   lab: Lab,
   args: readonly string[],
@@ -137,7 +137,7 @@ interface Pod {
   readonly status: { readonly phase: string };
 }
 
-/** Cards by node and label `app` of the pods that the scheduler has bound and that are neither Terminating nor at their end. */
+/** Cards by node and label `app` of bound pods that are neither Terminating nor at their end. */
 export async function cardsBound(lab: Lab): Promise<Record<string, Record<string, number>>> {
   const { items } = (await kubectlJson(lab, "get", "pods", "--all-namespaces")) as {
     items: readonly Pod[];

@@ -1,7 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import {
   checkedLabName,
@@ -14,7 +11,6 @@ import {
   prependedPath,
 } from "../../lab/labFolder.ts";
 import { labProcessName } from "../../lab/labProcesses.ts";
-import { withFileLock } from "../../lab/lock.ts";
 import { labStages } from "../../lab/stages.ts";
 
 describe("checkedLabName", () => {
@@ -117,7 +113,7 @@ describe("labProcessName", () => {
   const folder = "/clone/.lab/one";
   const cases: readonly [string, string | undefined][] = [
     [
-      "/clone/.lab/one/kwok/clusters/lab/bin/etcd\0--name=node0\0--data-dir=/clone/.lab/one/kwok/etcd\0",
+      "/clone/.lab/one/.kwok/clusters/lab/bin/etcd\0--name=node0\0--data-dir=/clone/.lab/one/kwok/etcd\0",
       "etcd",
     ],
     ["/t/kube-apiserver --tls-cert-file=/clone/.lab/one/kwok/pki/admin.crt", "kube-apiserver"],
@@ -130,8 +126,8 @@ describe("labProcessName", () => {
     ["/t/etcd\0--data-dir=/clone/.lab/one-more/kwok/etcd\0", undefined],
     ["/t/etcd\0--data-dir=/other/clone/.lab/one/kwok/etcd\0", undefined],
     // Somebody who looks at the lab.
-    ["tail\0-f\0/clone/.lab/one/kwok/clusters/lab/logs/etcd\0", undefined],
-    ["vi\0/clone/.lab/one/kwok/clusters/lab/bin/etcd\0", undefined],
+    ["tail\0-f\0/clone/.lab/one/.kwok/clusters/lab/logs/etcd\0", undefined],
+    ["vi\0/clone/.lab/one/.kwok/clusters/lab/bin/etcd\0", undefined],
     ["kubectl\0--kubeconfig=/clone/.lab/one/kubeconfig\0get\0pods\0", undefined],
     ["etcd\0/clone/.lab/one/kwok\0", undefined],
     ["", undefined],
@@ -141,86 +137,6 @@ describe("labProcessName", () => {
       expect(labProcessName(commandLine, folder)).to.equal(name);
     });
   }
-});
-
-describe("withFileLock", () => {
-  let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lock-"));
-  });
-  afterEach(async () => {
-    await rm(folder, { recursive: true });
-  });
-
-  it("lets one in at a time and says once that it waits", async () => {
-    const file = join(folder, "lock");
-    const events: string[] = [];
-    const enter = (who: string) =>
-      withFileLock(
-        file,
-        async () => {
-          events.push(`${who} in`);
-          await new Promise((resolve) => setTimeout(resolve, 250));
-          events.push(`${who} out`);
-        },
-        () => events.push(`${who} waits`),
-        10,
-      );
-    await Promise.all([enter("a"), enter("b")]);
-    expect(events).to.deep.equal(["a in", "b waits", "a out", "b in", "b out"]);
-  });
-
-  it("gives up after its time and names the file", async () => {
-    const file = join(folder, "lock");
-    await withFileLock(
-      file,
-      async () => {
-        const error: unknown = await withFileLock(
-          file,
-          () => Promise.resolve(),
-          () => undefined,
-          0.2,
-        ).catch((e: unknown) => e);
-        expect(String(error)).to.equal(`Error: ${file} is locked by another process for 0.2 s`);
-      },
-      () => undefined,
-      1,
-    );
-  });
-
-  it("is free again after the action fails", async () => {
-    const file = join(folder, "lock");
-    const fail = withFileLock(
-      file,
-      () => Promise.reject(new Error("no")),
-      () => undefined,
-      1,
-    );
-    expect(String(await fail.catch((e: unknown) => e))).to.equal("Error: no");
-    expect(
-      await withFileLock(
-        file,
-        () => Promise.resolve(7),
-        () => undefined,
-        1,
-      ),
-    ).to.equal(7);
-  });
-
-  it("is not taken over from a file that somebody else wrote", async () => {
-    const file = join(folder, "lock");
-    await writeFile(
-      file,
-      "not a lock, but long enough to be looked at as a database file ".repeat(20),
-    );
-    const error: unknown = await withFileLock(
-      file,
-      () => Promise.resolve(),
-      () => undefined,
-      1,
-    ).catch((e: unknown) => e);
-    expect(String(error)).to.match(/not a database/);
-  });
 });
 
 describe("labStages", () => {
