@@ -45,7 +45,8 @@ interface Result {
   readonly stderr: string;
 }
 
-describe("toolchain build", () => {
+describe("toolchain build", function () {
+  this.timeout(20_000);
   let folder: string;
   let root: string;
   let children: ChildProcess[];
