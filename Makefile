@@ -36,7 +36,11 @@ preview: $(packages) ## what an edit would do (STACK=dev)
 
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
-	mocha
+	mocha 'tests/**/*.test.ts'
+
+.PHONY: golden
+golden: $(packages) ## rewrites the committed resource graphs
+	UPDATE_GOLDEN=1 mocha 'tests/golden/*.test.ts'
 
 .PHONY: check
 check: $(packages) ## format, lint, types, generated files

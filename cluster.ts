@@ -8,6 +8,26 @@ export const LAB_LABEL = "llm-serving/lab";
 /** How long the cluster may take to answer, in milliseconds. */
 const ANSWER_MS = 5000;
 
+/** Set to 1, it lets one preview run without its cluster; refused in `up`. */
+const OFFLINE = "LLM_SERVING_OFFLINE";
+
+/**
+ * Whether this run does without its cluster, as the environment asks for.
+ * @param preview whether this is a preview
+ * @throws {ClusterError} in `up`, which must never act on a cluster it has not looked at
+ */
+export function offline(preview: boolean): boolean {
+  const value = process.env[OFFLINE];
+  if (value === undefined || value === "") return false;
+  if (value !== "1") {
+    throw new ClusterError(`${OFFLINE} = ${value}: not a known value (1, or unset); unset it`);
+  }
+  if (!preview) {
+    throw new ClusterError(`${OFFLINE} = 1: is for previews alone; unset it and run \`up\` again`);
+  }
+  return true;
+}
+
 /** Read-only facts of the live cluster. */
 export interface ClusterFacts {
   /** uid of Namespace kube-system, which names a cluster for its whole life. */

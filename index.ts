@@ -1,28 +1,24 @@
 import { readdirSync, readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
-import { Provider } from "@pulumi/kubernetes/provider.js";
-import { readCluster } from "./cluster.ts";
+import { offline, readCluster } from "./cluster.ts";
 import { CandleVllm } from "./components/candleVllm.ts";
 import { ClefServe } from "./components/clefServe.ts";
 import { CoderPredictor, refuseDelete } from "./components/coderPredictor.ts";
 import { CODER_BASE_URL } from "./components/names.ts";
 import { Reasoning } from "./components/reasoning.ts";
 import { ServingNamespace } from "./components/servingNamespace.ts";
+import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
 import { planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
-await readCluster(config.cluster);
+if (!offline(pulumi.runtime.isDryRun())) await readCluster(config.cluster);
 
 const plan = planStack(config);
 if (plan.problems.length > 0) throw new pulumi.RunError(plan.problems.join("\n"));
 
-const provider = new Provider("cluster", {
-  context: config.cluster.context,
-  // A constant: by default a changed kubeconfig is another cluster, and everything would be replaced.
-  clusterIdentifier: "llm-serving",
-});
+const provider = stackProvider(config.cluster.context);
 const opts = { providers: { kubernetes: provider } };
 
 const namespace = new ServingNamespace("llm-serving", { stack, ...config.access }, opts);

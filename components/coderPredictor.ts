@@ -18,11 +18,14 @@ export interface CoderPredictorArgs {
   readonly hooks?: pulumi.ResourceHookBinding;
 }
 
+const NOT_YET = "assigned when the Service is created";
+
 /**
  * The Service that poimen-memory addresses. It keeps its uid and ClusterIP through every edit: losing the
  * ClusterIP breaks a client that cached the name until it resolves again.
  */
 export class CoderPredictor extends pulumi.ComponentResource {
+  /** The address that the cluster assigned, and keeps. */
   readonly clusterIp: pulumi.Output<string>;
 
   constructor(name: string, args: CoderPredictorArgs, opts?: pulumi.ComponentResourceOptions) {
@@ -57,7 +60,10 @@ export class CoderPredictor extends pulumi.ComponentResource {
         ...(args.hooks === undefined ? {} : { hooks: args.hooks }),
       },
     );
-    this.clusterIp = service.spec.clusterIP;
+    // Until the Service exists, a preview has no value here; an undefined output would be dropped with a warning.
+    this.clusterIp = service.spec.apply(
+      ({ clusterIP }: { clusterIP?: string }) => clusterIP ?? NOT_YET,
+    );
     this.registerOutputs({ clusterIp: this.clusterIp });
   }
 }

@@ -41,6 +41,14 @@ class RecordingMonitor extends MockMonitor {
     });
   }
 
+  /** Without an answer to this, a resource that has a hook is never registered. */
+  registerResourceHook(
+    _request: unknown,
+    callback: (error: null, response: unknown) => void,
+  ): void {
+    callback(null, {});
+  }
+
   override async registerResource(
     ...[request, callback]: Parameters<MockMonitor["registerResource"]>
   ): Promise<void> {
@@ -73,7 +81,7 @@ export async function registered(
   const monitor = new RecordingMonitor();
   // setMocks says which features the monitor has; the recording monitor then takes its place.
   await pulumi.runtime.setMocks({ newResource: () => ({ id: "", state: {} }), call: () => ({}) });
-  setMockOptions(monitor, "llm-serving", stack, false);
+  setMockOptions(monitor, "llm-serving", stack, true);
   await build();
   await pulumi.runtime.disconnect();
   return monitor.registered.sort((a, b) => a.urn.localeCompare(b.urn));
