@@ -14,6 +14,7 @@ const NAME_OF_ELSEWHERE = /^(PATH|FILE|DIR|LIMIT|LENGTH|LEN|SIZE|COUNT|BUDGET|ID
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1 $2")
     .toUpperCase()
     .split(/[^A-Z0-9]+/)
     .filter((word) => word !== "");
