@@ -109,9 +109,9 @@ async function buildOne(
   }
 
   const output = join(work, name);
-  const describe = (): string => {
-    const { activity } = go;
-    return `${title(name)}: building${activity === "" ? "" : `, ${activity.replace(/^go: /, "")}`}`;
+  const describe = (elapsed: string): string => {
+    const activity = go.activity === "" ? "" : `, ${go.activity.replace(/^go: /, "")}`;
+    return `${title(name)}: building${elapsed}${activity}`;
   };
   const failed = await progress.during(describe, async () => {
     if (pin.module === "provider") {
@@ -163,7 +163,7 @@ export async function build(names: readonly BinaryName[], context: BuildContext)
   try {
     let holder: Owner | undefined;
     const lock = await progress.during(
-      () => holder && `waiting for process ${holder.pid}, which ${holder.doing}`,
+      (elapsed) => holder && `waiting for process ${holder.pid}, which ${holder.doing}${elapsed}`,
       () =>
         acquireLock(join(root, "lock"), "prepares a build", (owner) => {
           holder = owner ?? holder;

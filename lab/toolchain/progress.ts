@@ -1,6 +1,9 @@
 /** Milliseconds between two lines about the same step where the output is not a terminal. */
 const plainIntervalMs = 30_000;
 
+/** Width of a terminal that does not tell its own (0). */
+const defaultColumns = 80;
+
 /** A span of time as a person says it: 12s, 1m 20s. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
@@ -12,10 +15,11 @@ export interface Progress {
   /** One line that stays. */
   line(text: string): void;
   /**
-   * Shows `describe()` with the elapsed time for as long as the work takes: rewritten in place on a
-   * terminal, a line every 30 s elsewhere. Nothing is shown while `describe()` is undefined.
+   * Shows what `describe` says for as long as the work takes: rewritten in place on a terminal, a line
+   * every 30 s elsewhere. It gets the elapsed time, such as " (1m 20s)", or "" in the first second;
+   * nothing is shown while it returns undefined.
    */
-  during<T>(describe: () => string | undefined, work: () => Promise<T>): Promise<T>;
+  during<T>(describe: (elapsed: string) => string | undefined, work: () => Promise<T>): Promise<T>;
 }
 
 /** Where progress goes to. `live` is a terminal whose last line can be rewritten. */
@@ -32,7 +36,10 @@ export function outputFor(log?: (line: string) => void): Output {
   if (!stderr.isTTY) return { line };
   return {
     line,
-    live: { write: (text) => void stderr.write(text), columns: () => stderr.columns },
+    live: {
+      write: (text) => void stderr.write(text),
+      columns: () => stderr.columns || defaultColumns,
+    },
   };
 }
 
@@ -46,12 +53,11 @@ export function createProgress(output: Output, now: () => number = Date.now): Pr
       const start = now();
       let lastLine = -Infinity;
       const show = (): void => {
-        const description = describe();
-        if (description === undefined) return;
         const elapsed = now() - start;
-        const text = elapsed < 1000 ? description : `${description} (${formatDuration(elapsed)})`;
+        const text = describe(elapsed < 1000 ? "" : ` (${formatDuration(elapsed)})`);
+        if (text === undefined) return;
         if (live !== undefined) {
-          live.write(clear + text.slice(0, Math.max(live.columns() - 1, 20)));
+          live.write(clear + text.slice(0, live.columns() - 1));
         } else if (now() - lastLine >= plainIntervalMs) {
           line(text);
           lastLine = now();

@@ -39,7 +39,7 @@ async function recordProgress(milliseconds: number, isTerminal: boolean): Promis
       : { line: write };
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const done = createProgress(output).during(
-      () => "step",
+      (elapsed) => `step${elapsed}`,
       () => promise,
     );
     // Second by second: one big tick would show every call the time at its end.
