@@ -23,10 +23,14 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const HUB_ID = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/;
 const MODEL_PATH = /^\/models(\/(?!\.{1,2}(\/|$))[\w.+@=-]+)+$/;
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/;
-export const REPOSITORY =
-  "[a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*";
-const DIGEST = "@sha256:[0-9a-f]{64}";
-const IMAGE = new RegExp(`^${REPOSITORY}(:(?!latest$)[\\w][\\w.-]{0,127}|${DIGEST})$`);
+const PART = "[a-z0-9]+([._-]+[a-z0-9]+)*";
+const PORT = ":[0-9]{1,5}";
+/** Where images lie: host, port and path. */
+export const REPOSITORIES = new RegExp(`^${PART}(${PORT})?(/${PART})*$`);
+/** A port needs a path behind it: in `x:1`, the 1 is a tag. */
+const IMAGE = new RegExp(
+  `^${PART}((${PORT})?(/${PART})+)?(:(?!latest$)\\w[\\w.-]{0,127}|@sha256:[0-9a-f]{64})$`,
+);
 /** A kubeconfig context: one line without blanks at its ends. */
 export const CONTEXT = /^\S(.*\S)?$/;
 

@@ -12,7 +12,7 @@ import {
   MODEL_NAME,
   modelPath,
   objectName,
-  REPOSITORY,
+  REPOSITORIES,
   size,
   text,
   UUID,
@@ -212,13 +212,13 @@ const candleEngine = (description: string) =>
 const registry = z
   .strictObject({
     pull: text(
-      new RegExp(`^${REPOSITORY}$`),
+      REPOSITORIES,
       "host/path without tag",
       "Repository prefix that the nodes pull from.",
       "registry.example/llm",
     ).optional(),
     push: text(
-      new RegExp(`^${REPOSITORY}$`),
+      REPOSITORIES,
       "host/path without tag",
       "Repository prefix that builds push to. Default: pull.",
       "registry-direct/llm",
