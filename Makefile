@@ -32,7 +32,7 @@ lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
 
 .PHONY: preview
 preview: $(packages) ## what an edit would do (STACK=dev)
-	node lab/preview.ts --stack $(STACK)
+	node lab/pulumi.ts $(STACK) preview
 
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
