@@ -1,0 +1,219 @@
+/** Whether a rollout is done, what it waits for, or why it cannot end: pure rules over what the cluster shows. */
+
+/** A Deployment as the API server shows it; counts that the server leaves out are 0. */
+export interface DeploymentView {
+  readonly name: string;
+  readonly generation: number;
+  readonly observedGeneration: number;
+  /** spec.replicas. */
+  readonly wanted: number;
+  /** Pods of any template, of the current template, and those that are available. */
+  readonly pods: number;
+  readonly updated: number;
+  readonly available: number;
+  /** Message of condition ReplicaFailure while true: no pod is made at all, as by someone's quota. */
+  readonly replicaFailure?: string | undefined;
+}
+
+/** A pod of any namespace; those of our own Deployments are told by `app`. */
+export interface PodView {
+  readonly name: string;
+  readonly namespace: string;
+  /** Label `app`. */
+  readonly app?: string | undefined;
+  /** Where it is bound. */
+  readonly node?: string | undefined;
+  /** The node that it selects. */
+  readonly wantsNode?: string | undefined;
+  readonly cards: number;
+  readonly phase: string;
+  readonly ready: boolean;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Set from the moment of its deletion, while its grace runs. */
+  readonly deletedAt?: number | undefined;
+  /** The scheduler's message while it finds no node. */
+  readonly unschedulable?: string | undefined;
+  /** Why its container does not run, such as ImagePullBackOff, with the kubelet's message. */
+  readonly waiting?: { readonly reason: string; readonly message: string } | undefined;
+  readonly restarts: number;
+  /** Reason and message of a Failed pod. */
+  readonly failure?: string | undefined;
+}
+
+/** What one look at the cluster shows. */
+export interface Snapshot {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly deployments: readonly DeploymentView[];
+  /** Every pod that holds or wants a card, and every pod of the Deployments. */
+  readonly pods: readonly PodView[];
+}
+
+/** What holds for all rollouts of one run. */
+export interface RunFacts {
+  /** When the run began, in milliseconds since the epoch: pods that failed before are not its failures. */
+  readonly since: number;
+  /** The longest grace of all workloads in seconds: how long a donor may hold a card. */
+  readonly longestGraceSeconds: number;
+}
+
+/** One Deployment to wait for. */
+export interface RolloutTarget {
+  readonly name: string;
+  /** Its pods' grace in seconds. */
+  readonly graceSeconds: number;
+  /** Seconds after which waiting ends, from the start of the wait. */
+  readonly deadlineSeconds: number;
+}
+
+export type RolloutState =
+  | { readonly kind: "done" }
+  | { readonly kind: "waiting"; readonly why: string }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Beyond a donor's grace, a pod that still waits for its card is stuck; beyond this, a refusal is no hiccup. */
+const PATIENCE_SECONDS = 30;
+
+/** Pods that a node rejected in a row before the rest is not worth waiting for. */
+const REJECTED_PODS = 3;
+
+/** Restarts before a crash is no longer a start-up hiccup. */
+const CRASHES = 3;
+
+/** Reasons with which the kubelet says that a container cannot start as it is specified. */
+const CANNOT_START = new Set([
+  "ImagePullBackOff",
+  "ErrImagePull",
+  "InvalidImageName",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+]);
+
+/**
+ * Judges one rollout. It is done only when every wanted pod is of the current template and available, and no
+ * other pod of the Deployment is left: a terminating pod still holds its card.
+ */
+export function rolloutState(
+  target: RolloutTarget,
+  snapshot: Snapshot,
+  run: RunFacts,
+): RolloutState {
+  const deployment = snapshot.deployments.find(({ name }) => name === target.name);
+  if (deployment === undefined) return waiting(`${target.name}: not there yet`);
+  const own = snapshot.pods.filter((pod) => pod.app === target.name);
+  const current = deployment.observedGeneration >= deployment.generation;
+  if (current && isComplete(deployment) && own.every((pod) => pod.deletedAt === undefined)) {
+    return { kind: "done" };
+  }
+  const living = own.filter((pod) => pod.deletedAt === undefined);
+  return (
+    rejected(target.name, living, run.since) ??
+    notMade(deployment, snapshot.now, own) ??
+    living
+      .filter((pod) => !pod.ready && pod.phase !== "Failed")
+      .map((pod) => podState(pod, snapshot, run.longestGraceSeconds))
+      .reduce<RolloutState | undefined>(worse, undefined) ??
+    draining(target.name, own, snapshot.now) ??
+    waiting(`${target.name}: ${deployment.available} of ${deployment.wanted} pods available`)
+  );
+}
+
+function isComplete({ wanted, pods, updated, available }: DeploymentView): boolean {
+  return pods === wanted && updated === wanted && available === wanted;
+}
+
+function rejected(name: string, pods: readonly PodView[], since: number): RolloutState | undefined {
+  const failed = pods.filter(({ phase, createdAt }) => phase === "Failed" && createdAt >= since);
+  const last = failed.toSorted((a, b) => b.createdAt - a.createdAt)[0];
+  if (last === undefined) return undefined;
+  const why = `${name}: ${failed.length} pods failed, last ${last.name}: ${last.failure ?? "no reason given"}`;
+  return failed.length < REJECTED_PODS ? waiting(why) : { kind: "failed", why };
+}
+
+function notMade(
+  { name, replicaFailure }: DeploymentView,
+  now: number,
+  own: readonly PodView[],
+): RolloutState | undefined {
+  if (replicaFailure === undefined) return undefined;
+  // A pod that is going may free what the missing one needs, a place in a quota say.
+  const going = own.filter((pod) => pod.deletedAt !== undefined);
+  const why = `${name}: no pod is made: ${replicaFailure}`;
+  return going.length > 0 ? waiting(`${why}${goingFor(going, now)}`) : { kind: "failed", why };
+}
+
+function podState(pod: PodView, snapshot: Snapshot, longestGraceSeconds: number): RolloutState {
+  const age = seconds(snapshot.now - pod.createdAt);
+  const { waiting: stopped } = pod;
+  if (pod.unschedulable !== undefined) {
+    return unscheduled(pod, snapshot, longestGraceSeconds + PATIENCE_SECONDS);
+  }
+  if (pod.restarts >= CRASHES) {
+    const reason = stopped === undefined ? "" : `: ${stopped.reason} ${stopped.message}`;
+    return {
+      kind: "failed",
+      why: `${nameOf(pod)} has crashed ${pod.restarts} times${reason}; see kubectl logs --previous`,
+    };
+  }
+  if (stopped !== undefined && CANNOT_START.has(stopped.reason)) {
+    const why = `${nameOf(pod)} cannot start: ${stopped.reason} ${stopped.message}`.trimEnd();
+    return age > PATIENCE_SECONDS ? { kind: "failed", why } : waiting(why);
+  }
+  if (pod.node === undefined) return waiting(`${nameOf(pod)} waits for the scheduler, ${age} s`);
+  return waiting(`${nameOf(pod)} is starting on ${pod.node}, ${age} s: not ready yet`);
+}
+
+function unscheduled(pod: PodView, snapshot: Snapshot, patienceSeconds: number): RolloutState {
+  const age = seconds(snapshot.now - pod.createdAt);
+  const going = snapshot.pods.filter(
+    (other) =>
+      other.deletedAt !== undefined &&
+      other.cards > 0 &&
+      (pod.wantsNode === undefined || other.node === pod.wantsNode),
+  );
+  const cause = `${pod.unschedulable ?? ""}${goingFor(going, snapshot.now)}`;
+  if (pod.cards > 0 && going.length > 0 && age <= patienceSeconds) {
+    return waiting(
+      `${nameOf(pod)} waits for ${cardsOf(pod)}, ${age} s${goingFor(going, snapshot.now)}`,
+    );
+  }
+  const why = `${nameOf(pod)} has no place for ${age} s: ${cause}`;
+  return age > patienceSeconds ? { kind: "failed", why } : waiting(why);
+}
+
+function draining(name: string, own: readonly PodView[], now: number): RolloutState | undefined {
+  const going = own.filter((pod) => pod.deletedAt !== undefined);
+  return going.length === 0 ? undefined : waiting(`${name}: draining${goingFor(going, now)}`);
+}
+
+/** "; clef-serve-abc holds 1 card of worker-1, terminating for 12 s". */
+function goingFor(going: readonly PodView[], now: number): string {
+  return going
+    .map((pod) => {
+      const place = pod.node === undefined ? "" : ` of ${pod.node}`;
+      return `; ${nameOf(pod)} holds ${cardsOf(pod)}${place}, terminating for ${seconds(now - (pod.deletedAt ?? now))} s`;
+    })
+    .join("");
+}
+
+function cardsOf({ cards }: PodView): string {
+  return cards === 1 ? "1 card" : `${cards} cards`;
+}
+
+function nameOf({ namespace, name }: PodView): string {
+  return namespace === "llm-serving" ? name : `${namespace}/${name}`;
+}
+
+function seconds(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds / 1000));
+}
+
+function waiting(why: string): RolloutState {
+  return { kind: "waiting", why };
+}
+
+function worse(a: RolloutState | undefined, b: RolloutState): RolloutState {
+  return a?.kind === "failed" ? a : b.kind === "failed" ? b : (a ?? b);
+}
