@@ -37,7 +37,7 @@ export function stackFile(stack: string): string {
 const PLAIN_SEGMENT = /^[A-Za-z_][\w-]*$/;
 /** What `--path` takes between double quotes without an escape. */
 const SAYABLE_SEGMENT = /^[^"\\\p{C}]{1,60}$/u;
-const PRINTABLE = /^\P{C}*$/u;
+const PRINTABLE = /^\P{C}+$/u;
 const LONGEST_SHOWN = 80;
 
 /** Stands for a value that may be a secret. */
