@@ -4,7 +4,14 @@ import { ConfigMap } from "@pulumi/kubernetes/core/v1/configMap.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import type { WorkloadArgs } from "./gpuDeployment.ts";
 import { gpuDeployment, HOME } from "./gpuDeployment.ts";
-import { CLEF_SERVE, CONTAINER_PORT, labelsOf, NAMESPACE, ownershipAnnotations } from "./names.ts";
+import {
+  ASSIGNED_BY_CLUSTER,
+  CLEF_SERVE,
+  CONTAINER_PORT,
+  labelsOf,
+  NAMESPACE,
+  ownershipAnnotations,
+} from "./names.ts";
 
 /** Arguments of {@link ClefServe}. */
 export interface ClefServeArgs extends WorkloadArgs {
@@ -61,7 +68,7 @@ export class ClefServe extends pulumi.ComponentResource {
           ports: [{ name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT }],
         },
       },
-      { parent: this },
+      { parent: this, ignoreChanges: ASSIGNED_BY_CLUSTER },
     );
     this.registerOutputs({});
   }

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import {
+  ASSIGNED_BY_CLUSTER,
   CODER_PREDICTOR,
   CONTAINER_PORT,
   labelsOf,
@@ -55,8 +56,7 @@ export class CoderPredictor extends pulumi.ComponentResource {
         // No single guard is enough; what each one stops is listed in docs/guards.md.
         protect: true,
         retainOnDelete: true,
-        // Assigned by the cluster. An imported value would otherwise plan a replacement.
-        ignoreChanges: ["spec.clusterIP", "spec.clusterIPs"],
+        ignoreChanges: ASSIGNED_BY_CLUSTER,
         ...(args.hooks === undefined ? {} : { hooks: args.hooks }),
       },
     );

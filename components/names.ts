@@ -41,3 +41,9 @@ export function labelsOf(app: string): { app: string; "app.kubernetes.io/part-of
 export function ownershipAnnotations(stack: string): Record<string, string> {
   return { "llm-serving/stack": stack, "pulumi.com/patchFieldManager": NAMESPACE };
 }
+
+/**
+ * Fields of a Service that the cluster assigns, for `ignoreChanges`. An adopted Service has them in its state; without
+ * this the program, which never states them, would plan a replacement (seen with provider 4.25.0).
+ */
+export const ASSIGNED_BY_CLUSTER = ["spec.clusterIP", "spec.clusterIPs"];

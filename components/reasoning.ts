@@ -4,6 +4,7 @@ import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
 import { gpuDeployment } from "./gpuDeployment.ts";
 import {
+  ASSIGNED_BY_CLUSTER,
   CONTAINER_PORT,
   labelsOf,
   NAMESPACE,
@@ -54,7 +55,7 @@ export class Reasoning extends pulumi.ComponentResource {
           ports: [{ name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT }],
         },
       },
-      { parent: this },
+      { parent: this, ignoreChanges: ASSIGNED_BY_CLUSTER },
     );
     this.registerOutputs({});
   }
