@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import { importAdopted } from "./adopt/imports.ts";
 import { offline, readCluster } from "./cluster.ts";
 import { CandleVllm } from "./components/candleVllm.ts";
 import { ClefServe } from "./components/clefServe.ts";
@@ -13,6 +14,7 @@ import { planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
+importAdopted();
 if (!offline(pulumi.runtime.isDryRun())) await readCluster(config.cluster);
 
 const plan = planStack(config);
