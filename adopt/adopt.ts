@@ -64,8 +64,8 @@ async function handOver({ cluster, declared, objects }: AdoptionPlan): Promise<v
 }
 
 /** @throws {AdoptionError} when the update would do anything but import, create and update in place */
-async function checkPreview(stack: StackArguments, { imports }: AdoptionPlan): Promise<void> {
-  const { removed } = await previewed(stack, imports);
+async function checkPreview(stack: StackArguments, plan: AdoptionPlan): Promise<void> {
+  const { removed } = await previewed(stack, plan.imports, { args: refresh(plan) });
   if (removed.length > 0) {
     throw new AdoptionError(
       `${removed.join(", ")}: the update would delete or replace it; only field managers were changed`,
@@ -74,13 +74,19 @@ async function checkPreview(stack: StackArguments, { imports }: AdoptionPlan): P
 }
 
 /** @throws {AdoptionError} when `up` fails: what it did stays, and a second run goes on */
-async function update(stack: StackArguments, { imports }: AdoptionPlan): Promise<void> {
-  const args = ["up", "--yes", "--skip-preview", "--suppress-outputs"];
-  const { code } = await pulumi(stack, args, imports, { shown: true });
+async function update(stack: StackArguments, plan: AdoptionPlan): Promise<void> {
+  const args = ["up", "--yes", "--skip-preview", "--suppress-outputs", ...refresh(plan)];
+  const { code } = await pulumi(stack, args, plan.imports, { shown: true });
   if (code === 0) return;
   throw new AdoptionError(
     `pulumi up failed (exit code ${code}, its message is above); nothing was deleted. Remove the cause and run ` +
       `\`make adopt STACK=${stack.stack}\` again. If the stack is locked by a run that no longer lives: ` +
       `\`pulumi cancel --stack ${stack.stack}\` first`,
   );
+}
+
+/** The engine compares with its state, so that it sees a hand's edit of an object it already has only after a refresh. */
+function refresh({ objects }: AdoptionPlan): string[] {
+  const edited = objects.some((each) => each.rendered.managed && each.differences.length > 0);
+  return edited ? ["--refresh"] : [];
 }

@@ -94,9 +94,10 @@ function withoutProviderLabel(rendered: RenderedObject): RenderedObject {
 export async function previewed(
   stack: StackArguments,
   imports: Imports,
-  options: CommandOptions = {},
+  { args = [], ...options }: CommandOptions & { readonly args?: readonly string[] } = {},
 ): Promise<Rendering> {
-  const outcome = await pulumi(stack, ["preview", "--json", "--show-sames"], imports, options);
+  const all = ["preview", "--json", "--show-sames", ...args];
+  const outcome = await pulumi(stack, all, imports, options);
   const preview = parsed(outcome.stdout);
   if (outcome.code !== 0 || preview === undefined) {
     const errors = (preview?.diagnostics ?? []).filter(({ severity }) => severity === "error");
