@@ -98,8 +98,16 @@ export class Remedies {
     return stackFile(this.#stack);
   }
 
-  /** The command that sets a value. The CLI stores unquoted what looks like an integer or boolean. */
-  set(path: Path, value: string | number | boolean): string {
+  /**
+   * The command that sets a value. The CLI stores unquoted what looks like an integer or boolean,
+   * but keeps the quotes around a value that it replaces: such a value has to go first.
+   *
+   * @param old the value that stands there now
+   */
+  set(path: Path, value: string | number | boolean, old?: unknown): string {
+    if (typeof old === "string" && typeof value !== "string") {
+      return `${this.remove(path)} && ${this.set(path, value).replace("run: ", "")}`;
+    }
     const misread = typeof value === "string" && /^([+-]?\d+|true|false)$/i.test(value);
     const broken = typeof value === "number" && !Number.isInteger(value);
     const type = misread ? " --type string" : broken ? " --type float" : "";

@@ -162,11 +162,11 @@ export class Review {
   #remedy(path: Path, field: Field, value: unknown): string {
     const { example, remove } = hintOf(field);
     const meant = shown(path, value) === HIDDEN ? undefined : intended(field, value);
-    if (meant !== undefined) return this.remedies.set(path, meant);
+    if (meant !== undefined) return this.remedies.set(path, meant, this.raw(path));
     if (remove === true) return this.remedies.remove(path);
     return example === undefined || isNested(field)
       ? this.remedies.write(path, field)
-      : this.remedies.set(path, example);
+      : this.remedies.set(path, example, this.raw(path));
   }
 }
 

@@ -39,7 +39,8 @@ describe("configuration: numbers", () => {
     expect(refusals(withValue(smallStack(), REPLICAS, "1"))).to.deep.equal([
       'llm-serving:candleVllm.replicas = "1": text, which is never read as a number ' +
         "(an integer 0..16, unquoted); " +
-        "run: pulumi config set --path 'llm-serving:candleVllm.replicas' 1 --stack dev",
+        "run: pulumi config rm --path 'llm-serving:candleVllm.replicas' --stack dev && " +
+        "pulumi config set --path 'llm-serving:candleVllm.replicas' 1 --stack dev",
     ]);
     expect(refusals(withValue(smallStack(), REPLICAS, 0))).to.deep.equal([]);
   });
@@ -77,7 +78,8 @@ describe("configuration: numbers", () => {
   it("B03 refuses blanks in every numeric key, in gpuNodes[0].cards above all", () => {
     expect(changed(["gpuNodes", 0, "cards"], "")).to.deep.equal([
       'llm-serving:gpuNodes[0].cards = "": blank (an integer 1..16, unquoted); ' +
-        "run: pulumi config set --path 'llm-serving:gpuNodes[0].cards' 4 --stack dev",
+        "run: pulumi config rm --path 'llm-serving:gpuNodes[0].cards' --stack dev && " +
+        "pulumi config set --path 'llm-serving:gpuNodes[0].cards' 4 --stack dev",
     ]);
     expectRefused(numeric, [
       ["", '"": blank'],
@@ -147,14 +149,14 @@ describe("configuration: numbers", () => {
 
   it("C03 refuses a part of a card in candleVllm.tensorParallel", () => {
     const path: Path = ["candleVllm", "tensorParallel"];
-    const rest =
-      "(1 | 2 | 4, unquoted); " +
-      "run: pulumi config set --path 'llm-serving:candleVllm.tensorParallel' 1 --stack dev";
+    const key = "'llm-serving:candleVllm.tensorParallel'";
+    const set = `pulumi config set --path ${key} 1 --stack dev`;
     expect(changed(path, 0.5)).to.deep.equal([
-      `llm-serving:candleVllm.tensorParallel = 0.5: not a whole number ${rest}`,
+      `llm-serving:candleVllm.tensorParallel = 0.5: not a whole number (1 | 2 | 4, unquoted); run: ${set}`,
     ]);
     expect(changed(path, "500m")).to.deep.equal([
-      `llm-serving:candleVllm.tensorParallel = "500m": text, which is never read as a number ${rest}`,
+      'llm-serving:candleVllm.tensorParallel = "500m": text, which is never read as a number ' +
+        `(1 | 2 | 4, unquoted); run: pulumi config rm --path ${key} --stack dev && ${set}`,
     ]);
     expectRefused(numeric, [["500m", '"500m": text, which is never read as a number']]);
   });
@@ -189,7 +191,8 @@ describe("configuration: booleans", () => {
     expect(changed(["coderService", "acceptUnready"], "False")).to.deep.equal([
       'llm-serving:coderService.acceptUnready = "False": neither true nor false ' +
         "(true | false, unquoted); " +
-        "run: pulumi config set --path 'llm-serving:coderService.acceptUnready' false --stack dev",
+        "run: pulumi config rm --path 'llm-serving:coderService.acceptUnready' --stack dev && " +
+        "pulumi config set --path 'llm-serving:coderService.acceptUnready' false --stack dev",
     ]);
     expect(changed(["coderService", "acceptUnready"], false)).to.deep.equal([]);
   });
