@@ -75,15 +75,19 @@ export class ClefServe extends pulumi.ComponentResource {
 }
 
 /**
- * The ConfigMap of the boot files. Its name carries the content's hash, so that an edit makes a new one and
+ * Name of the ConfigMap of the boot files. It carries the content's hash, so that an edit makes a new one and
  * the name that a running pod refers to is never missing.
  */
+export function bootConfigMapName(bootFiles: ClefServeArgs["bootFiles"]): string {
+  const hash = createHash("sha256").update(JSON.stringify(bootFiles)).digest("hex");
+  return `${CLEF_SERVE}-boot-${hash.slice(0, 10)}`;
+}
+
 function bootConfigMap(
   args: ClefServeArgs,
   opts: pulumi.CustomResourceOptions,
 ): { name: string; configMap: ConfigMap } {
-  const hash = createHash("sha256").update(JSON.stringify(args.bootFiles)).digest("hex");
-  const name = `${CLEF_SERVE}-boot-${hash.slice(0, 10)}`;
+  const name = bootConfigMapName(args.bootFiles);
   const configMap = new ConfigMap(
     name,
     {

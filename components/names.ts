@@ -22,6 +22,12 @@ export const REASONING_SERVED_NAME = "reasoning";
 /** The Service of the reasoning engine; the name is older than this program. */
 export const REASONING_SERVICE = "reasoning-long";
 
+/** The NetworkPolicy that admits the clients of a stack that states them. */
+export const CLIENTS_POLICY = "llm-serving-clients";
+
+/** Annotation of every managed object that says which stack owns it. */
+export const STACK_ANNOTATION = "llm-serving/stack";
+
 /** The user, group and volume group of every container: not root, and the same in each image (derived). */
 export const RUN_AS_ID = 10001;
 
@@ -39,7 +45,7 @@ export function labelsOf(app: string): { app: string; "app.kubernetes.io/part-of
  * @param stack name of the owning stack
  */
 export function ownershipAnnotations(stack: string): Record<string, string> {
-  return { "llm-serving/stack": stack, "pulumi.com/patchFieldManager": NAMESPACE };
+  return { [STACK_ANNOTATION]: stack, "pulumi.com/patchFieldManager": NAMESPACE };
 }
 
 /**
