@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
-import { importAdopted } from "./adopt/imports.ts";
-import { offline, readCluster } from "./cluster.ts";
+import { adopting, importAdopted } from "./adopt/imports.ts";
+import { clusterState } from "./cluster.ts";
 import { CandleVllm } from "./components/candleVllm.ts";
 import { ClefServe } from "./components/clefServe.ts";
 import { CoderPredictor, refuseDelete } from "./components/coderPredictor.ts";
@@ -10,15 +10,21 @@ import { Reasoning } from "./components/reasoning.ts";
 import { ServingNamespace } from "./components/servingNamespace.ts";
 import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
+import { printReport } from "./previewReport.ts";
 import { planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
 importAdopted();
-if (!offline(pulumi.runtime.isDryRun())) await readCluster(config.cluster);
+const files = bootFiles();
+const preview = pulumi.runtime.isDryRun();
+const adoption = adopting() !== undefined;
+const cluster = await clusterState(config, { stack, bootFiles: files, preview, adoption });
 
-const plan = planStack(config);
-if (plan.problems.length > 0) throw new pulumi.RunError(plan.problems.join("\n"));
+const plan = planStack(config, cluster?.gpus);
+if (preview) await printReport({ config, plan, cluster });
+const problems = [...(cluster?.problems ?? []), ...plan.problems];
+if (problems.length > 0) throw new pulumi.RunError(problems.join("\n"));
 
 const provider = stackProvider(config.cluster.context);
 const opts = { providers: { kubernetes: provider } };
@@ -27,11 +33,7 @@ const namespace = new ServingNamespace("llm-serving", { stack, ...config.access 
 const inNamespace = { ...opts, dependsOn: [namespace] };
 const common = { stack, pullSecret: config.registry.pullSecret };
 
-new ClefServe(
-  "clef-serve",
-  { ...common, ...config.clefServe, bootFiles: bootFiles() },
-  inNamespace,
-);
+new ClefServe("clef-serve", { ...common, ...config.clefServe, bootFiles: files }, inNamespace);
 new CandleVllm("candle-vllm", { ...common, ...config.candleVllm }, inNamespace);
 new CandleVllm("candle-vllm-next", { ...common, ...config.candleVllmNext }, inNamespace);
 new Reasoning("reasoning", { ...common, ...config.reasoning }, inNamespace);

@@ -1,12 +1,20 @@
-import type { StackConfig } from "./config.ts";
+import type { ClefServeConfig, EngineConfig, StackConfig } from "./config.ts";
 import type { GpuPlan } from "./gpu/plan.ts";
 import { planGpus } from "./gpu/plan.ts";
 import type { LiveGpus } from "./gpu/pool.ts";
 import type { Workload } from "./gpu/workload.ts";
 import { CLEF_SERVE, SYSTEMONE_ROUTE } from "./components/names.ts";
 
+/** A workload of the plan with what the live cluster is held against. */
+export interface StackWorkload
+  extends
+    Workload,
+    Pick<ClefServeConfig, "coldStartSeconds">,
+    Partial<Pick<ClefServeConfig, "bootstrap" | "packagesClaim">>,
+    Partial<Pick<EngineConfig, "hfTokenSecret">> {}
+
 /** The workloads of a stack as the GPU plan sees them, in the order of the stack file. */
-export function workloadsOf(config: StackConfig): Workload[] {
+export function workloadsOf(config: StackConfig): StackWorkload[] {
   const { clefServe, candleVllm, candleVllmNext, reasoning } = config;
   return [
     { ...clefServe, name: CLEF_SERVE, key: "llm-serving:clefServe", tensorParallel: 1 },

@@ -1,0 +1,79 @@
+import { NAMESPACE } from "../components/names.ts";
+import type { StackConfig } from "../config.ts";
+import type { NodeCards } from "../gpu/cardMap.ts";
+import type { LiveGpus } from "../gpu/pool.ts";
+import { workloadsOf } from "../stackPlan.ts";
+import type { ClusterFacts, ObjectName } from "./facts.ts";
+import { holdersOf, holderWarnings, liveCards, liveGpus, ownDeployments } from "./holders.ts";
+import { nodeProblems, nodesByHostname, nodeWarnings } from "./nodes.ts";
+import { objectProblems, strangerWarnings } from "./objects.ts";
+import { missingReferences, referencesOf } from "./references.ts";
+
+/** What the facts are held against. */
+export interface EvaluationArgs {
+  readonly config: StackConfig;
+  /** Name of the stack. */
+  readonly stack: string;
+  /** What the program creates. */
+  readonly wanted: readonly ObjectName[];
+  /** True in the run of an adoption, which judges the objects that it takes over by rules of its own. */
+  readonly adopting: boolean;
+  readonly now: Date;
+}
+
+/** What the live cluster means for a stack. */
+export interface ClusterState {
+  /** Numbers for the plan. */
+  readonly gpus: LiveGpus;
+  /** The cards of each configured node as they are held now. */
+  readonly cards: readonly NodeCards[];
+  /** Why the stack cannot work on this cluster, one line each. */
+  readonly problems: readonly string[];
+  /** What works but deserves a look, one line each. */
+  readonly warnings: readonly string[];
+  /** What could not be checked, one line each. */
+  readonly notes: readonly string[];
+}
+
+/** Holds the facts against the stack. Pure: the same facts give the same state. */
+export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): ClusterState {
+  const { config, stack, wanted, adopting, now } = args;
+  const { gpuNodes } = config;
+  const workloads = workloadsOf(config);
+  const live = nodesByHostname(facts.nodes);
+  const holders = holdersOf(facts, live, gpuNodes, ownDeployments(facts, workloads, stack));
+  const references = referencesOf(config);
+  const missing = missingReferences(facts, references);
+  return {
+    gpus: liveGpus(gpuNodes, live, holders),
+    cards: liveCards(gpuNodes, holders),
+    problems: [
+      ...nodeProblems(gpuNodes, live, workloads),
+      ...(adopting ? [] : objectProblems(facts.objects, wanted, stack)),
+      ...missing.problems,
+    ],
+    warnings: [
+      ...nodeWarnings(gpuNodes, live),
+      ...holderWarnings(holders, workloads, now),
+      ...missing.warnings,
+      ...strangerWarnings(facts.objects, [...wanted, ...references], stack),
+    ],
+    notes: notesOf(facts),
+  };
+}
+
+function notesOf({ unread, mayPatch }: ClusterFacts): readonly string[] {
+  return [
+    ...(unread.size === 0
+      ? []
+      : [
+          `not checked: ${[...unread].join(", ")} (this identity may not read them in namespace ${NAMESPACE})`,
+        ]),
+    ...(mayPatch === false
+      ? [
+          `not checked: what the API server itself would refuse (this identity may not patch in namespace ${NAMESPACE}, ` +
+            "which a server-side dry run needs)",
+        ]
+      : []),
+  ];
+}
