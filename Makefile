@@ -15,7 +15,7 @@ help: ## what there is
 
 $(packages): package.json package-lock.json
 	@command -v npm > /dev/null || { echo "npm: not found; install Node.js 20 or later, which brings it" >&2; exit 1; }
-	npm ci --no-progress
+	npm ci --no-progress --loglevel=error # its engine warnings are about the node that only starts npm
 	@touch $@
 
 .PHONY: up
