@@ -7,7 +7,7 @@ import { runCommand } from "./commandLine.ts";
 import { differences } from "./difference.ts";
 import { handedOver } from "./managers.ts";
 import type { StackArguments } from "./rendering.ts";
-import { previewed, pulumi } from "./rendering.ts";
+import { pendingOperations, previewed, pulumi } from "./rendering.ts";
 import { planText } from "./report.ts";
 import { observe, verify } from "./verification.ts";
 
@@ -37,6 +37,13 @@ await runCommand(async ({ stack, declared }) => {
   if (empty.code !== 0) problems.push(`the next preview is not empty:\n${empty.stdout.trim()}`);
   console.log(`\n${text}`);
   for (const problem of problems) console.error(problem);
+  const pending = await pendingOperations(stack.stack);
+  if (pending.length > 0) {
+    console.log(
+      `\nA killed run left operations in the state (${pending.join(", ")}); each update warns of them until ` +
+        `\`make recover STACK=${stack.stack}\``,
+    );
+  }
   console.log(problems.length === 0 ? "\nAdopted; the next preview is empty." : "\nNot adopted.");
   return problems.length === 0 ? 0 : 1;
 });
@@ -85,8 +92,11 @@ async function update(stack: StackArguments, plan: AdoptionPlan): Promise<void> 
   );
 }
 
-/** The engine compares with its state, so that it sees a hand's edit of an object it already has only after a refresh. */
+/** The engine compares with its state, so that it sees what hands did to an object it already has only after a refresh. */
 function refresh({ objects }: AdoptionPlan): string[] {
-  const edited = objects.some((each) => each.rendered.managed && each.differences.length > 0);
-  return edited ? ["--refresh"] : [];
+  const changed = objects.some(
+    ({ rendered, live, differences: found }) =>
+      rendered.managed && (live === undefined || found.length > 0),
+  );
+  return changed ? ["--refresh"] : [];
 }

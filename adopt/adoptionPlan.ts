@@ -73,7 +73,8 @@ export async function planAdoption(
   const plans = await Promise.all(
     objects.map(async (rendered) => {
       const found = live.find((each) => titleOf(each) === titleOf(rendered.object));
-      return found === undefined ? toCreate(rendered) : await toAdopt(rendered, found, facts);
+      if (found !== undefined) return toAdopt(rendered, found, facts);
+      return toCreate(rendered, facts, live.length > 0);
     }),
   );
   const times = Object.entries(facts.times);
@@ -113,9 +114,20 @@ function timesOf(config: StackConfig) {
   } as Readonly<Record<string, WorkloadConfig>>;
 }
 
-function toCreate(rendered: RenderedObject): ObjectPlan {
+function untouched(rendered: RenderedObject): ObjectPlan {
   const title = titleOf(rendered.object);
   return { title, rendered, differences: [], undeclared: [], taken: [], refusals: [] };
+}
+
+/** @param tried false where nothing exists, since a dry run needs the namespace */
+async function toCreate(
+  rendered: RenderedObject,
+  { cluster }: Facts,
+  tried: boolean,
+): Promise<ObjectPlan> {
+  const answer = tried ? await answerOf(cluster.created(rendered.object)) : undefined;
+  const refused = answer instanceof AdoptionError ? [answer.message] : [];
+  return { ...untouched(rendered), refusals: refused };
 }
 
 async function toAdopt(
@@ -126,7 +138,7 @@ async function toAdopt(
   const { takeOver } = declared;
   const title = titleOf(live);
   const reasons = refusals({ live, stack, autoscalers, takeOver });
-  const plan = { ...toCreate(rendered), live, taken: takenManagers(live, takeOver) };
+  const plan = { ...untouched(rendered), live, taken: takenManagers(live, takeOver) };
   const after = await afterwards(cluster, live, rendered.object, takeOver);
   if (after instanceof AdoptionError) return { ...plan, refusals: [...reasons, after.message] };
   const changes = differences(live, after);
@@ -162,8 +174,15 @@ async function afterwards(
       ? {}
       : { ownerReferences: live.metadata.ownerReferences }),
   };
+  return answerOf(cluster.replaced({ ...wanted, metadata }));
+}
+
+/** What the server answers to a dry run, or says against it. */
+async function answerOf(
+  dryRun: Promise<KubernetesObject>,
+): Promise<KubernetesObject | AdoptionError> {
   try {
-    return await cluster.replaced({ ...wanted, metadata });
+    return await dryRun;
   } catch (error) {
     if (error instanceof AdoptionError) return error;
     throw error;

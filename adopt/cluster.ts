@@ -1,7 +1,6 @@
 import { NAMESPACE } from "../components/names.ts";
 import { AdoptionError, command } from "./command.ts";
 import type { KubernetesObject, ManagedFieldsEntry } from "./kubernetesObject.ts";
-import { titleOf } from "./kubernetesObject.ts";
 import { OUR_MANAGER } from "./managers.ts";
 import type { Autoscaler } from "./refusals.ts";
 
@@ -32,6 +31,11 @@ export class Cluster {
   /** What the server would make of an object that replaces the live one, defaults and admission included. */
   async replaced(object: KubernetesObject): Promise<KubernetesObject> {
     return this.#answer(["replace", "--dry-run=server", "--filename=-", "-o=json"], object);
+  }
+
+  /** Whether the server would take an object that does not exist yet. */
+  async created(object: KubernetesObject): Promise<KubernetesObject> {
+    return this.#answer(["create", "--dry-run=server", "--filename=-", "-o=json"], object);
   }
 
   /** What the server would make of the program's apply. */
@@ -68,13 +72,7 @@ export class Cluster {
   }
 
   async #answer(args: readonly string[], object: KubernetesObject): Promise<KubernetesObject> {
-    try {
-      return JSON.parse(await this.#kubectl(args, JSON.stringify(object))) as KubernetesObject;
-    } catch (error) {
-      throw new AdoptionError(
-        `${titleOf(object)}: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
+    return JSON.parse(await this.#kubectl(args, JSON.stringify(object))) as KubernetesObject;
   }
 
   async #kubectl(args: readonly string[], input = ""): Promise<string> {

@@ -39,10 +39,13 @@ export function importAdopted(): void {
 function parsed(text: string): Imports | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    const entries = Object.entries(value).filter(([, id]) => typeof id === "string");
-    return Object.fromEntries(entries);
+    return isImports(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isImports(value: unknown): value is Imports {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((id) => typeof id === "string");
 }

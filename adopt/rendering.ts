@@ -152,3 +152,20 @@ function configOf(texts: Preview["config"], stack: string): StackConfig {
     stack,
   );
 }
+
+/**
+ * URNs of operations that a killed run left in the state. The engine keeps those of created objects for ever, also once
+ * the object has been imported, and warns at each update.
+ * @throws {AdoptionError} when the state cannot be read
+ */
+export async function pendingOperations(stack: string): Promise<string[]> {
+  // Not through `pulumi`: this one command knows no --config-file.
+  const { code, stdout, stderr } = await command("pulumi", ["stack", "export", "--stack", stack]);
+  if (code !== 0) throw new AdoptionError(stderr.trim());
+  const { deployment } = JSON.parse(stdout) as {
+    readonly deployment: {
+      readonly pending_operations?: readonly { readonly resource: { readonly urn: string } }[];
+    };
+  };
+  return (deployment.pending_operations ?? []).map(({ resource }) => resource.urn);
+}
