@@ -34,6 +34,16 @@ lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
 preview: $(packages) ## what an edit would do (STACK=dev)
 	node lab/pulumi.ts $(STACK) preview
 
+.PHONY: adopt-plan
+adopt-plan: STACK = prod
+adopt-plan: $(packages) ## what adopting a kubectl-applied namespace would change (STACK=prod)
+	node adopt/plan.ts --stack $(STACK)
+
+.PHONY: adopt
+adopt: STACK = prod
+adopt: $(packages) ## adopts it (STACK=prod)
+	node adopt/adopt.ts --stack $(STACK)
+
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
 	mocha 'tests/**/*.test.ts'
