@@ -4,7 +4,8 @@ import { adopting, importAdopted } from "./adopt/imports.ts";
 import { clusterState } from "./cluster.ts";
 import { CandleVllm } from "./components/candleVllm.ts";
 import { ClefServe } from "./components/clefServe.ts";
-import { CoderPredictor, refuseDelete } from "./components/coderPredictor.ts";
+import { CoderPredictor } from "./components/coderPredictor.ts";
+import { refuseDelete } from "./components/guards.ts";
 import { CODER_BASE_URL } from "./components/names.ts";
 import { Reasoning } from "./components/reasoning.ts";
 import { ServingNamespace } from "./components/servingNamespace.ts";
@@ -29,7 +30,13 @@ if (problems.length > 0) throw new pulumi.RunError(problems.join("\n"));
 const provider = stackProvider(config.cluster.context);
 const opts = { providers: { kubernetes: provider } };
 
-const namespace = new ServingNamespace("llm-serving", { stack, ...config.access }, opts);
+const hooks = refuseDelete();
+
+const namespace = new ServingNamespace(
+  "llm-serving",
+  { stack, ...config.access, admissionGuard: config.cluster.admissionGuard, hooks },
+  opts,
+);
 const inNamespace = { ...opts, dependsOn: [namespace] };
 const common = { stack, pullSecret: config.registry.pullSecret };
 
@@ -39,7 +46,7 @@ new CandleVllm("candle-vllm-next", { ...common, ...config.candleVllmNext }, inNa
 new Reasoning("reasoning", { ...common, ...config.reasoning }, inNamespace);
 const coderPredictor = new CoderPredictor(
   "coder-predictor",
-  { stack, ...config.coderService, hooks: refuseDelete() },
+  { stack, ...config.coderService, hooks },
   inNamespace,
 );
 

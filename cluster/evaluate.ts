@@ -1,3 +1,4 @@
+import { admissionGuardFindings } from "../components/admissionGuard.ts";
 import { NAMESPACE } from "../components/names.ts";
 import type { StackConfig } from "../config.ts";
 import type { NodeCards } from "../gpu/cardMap.ts";
@@ -44,6 +45,10 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
   const holders = holdersOf(facts, live, gpuNodes, ownDeployments(facts, workloads, stack));
   const references = referencesOf(config);
   const missing = missingReferences(facts, references);
+  const guard =
+    facts.guard === undefined || !config.cluster.admissionGuard
+      ? { warnings: [], notes: [] }
+      : admissionGuardFindings(facts.guard);
   return {
     gpus: liveGpus(gpuNodes, live, holders),
     cards: liveCards(gpuNodes, holders),
@@ -57,8 +62,9 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...holderWarnings(holders, workloads, now),
       ...missing.warnings,
       ...strangerWarnings(facts.objects, [...wanted, ...references], stack),
+      ...guard.warnings,
     ],
-    notes: notesOf(facts),
+    notes: [...notesOf(facts), ...guard.notes],
   };
 }
 

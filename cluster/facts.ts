@@ -1,4 +1,5 @@
 import type { V1Container, V1Node, V1ObjectMeta, V1Pod, V1Taint } from "@kubernetes/client-node";
+import type { LiveGuard } from "../components/admissionGuard.ts";
 
 /** The client's models are classes; facts are plain data, so that a test can write them down. */
 type Plain<T> = T extends Date
@@ -56,6 +57,8 @@ export interface ClusterFacts {
   readonly unread: ReadonlySet<LiveKind>;
   /** Whether this identity may patch in llm-serving, which the provider's dry run needs; undefined: unknown. */
   readonly mayPatch: boolean | undefined;
+  /** The admission guard as it stands; absent while the namespace does not exist. */
+  readonly guard?: LiveGuard;
 }
 
 /** What is wrong with the cluster, or with the way to it, in one line. */

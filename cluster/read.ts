@@ -12,6 +12,7 @@ import {
 } from "@kubernetes/client-node";
 import { NAMESPACE } from "../components/names.ts";
 import { isStatus } from "./connection.ts";
+import { readGuard } from "./guard.ts";
 import { type ClusterFacts, LAB_LABEL, type LiveKind, type LiveObject } from "./facts.ts";
 
 /** Asks for metadata alone: no content of a ConfigMap or Secret ever leaves the cluster. */
@@ -40,29 +41,34 @@ export async function readFacts(
 ): Promise<Omit<ClusterFacts, "server">> {
   const core = kubeConfig.makeApiClient(CoreV1Api);
   const unread = new Set<LiveKind>();
-  const [kubeSystem, nodes, pods, namespace, mayPatch, objects, secrets] = await Promise.all([
-    core.readNamespace({ name: "kube-system" }),
-    core.listNode(),
-    core.listPodForAllNamespaces({ fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" }),
-    existing("Namespace", core.readNamespace({ name: NAMESPACE })),
-    patchAllowed(kubeConfig),
-    readObjects(kubeConfig, unread),
-    Promise.all(
-      secretNames.map((name) =>
-        unlessForbidden(
-          "Secret",
-          existing(
+  const [kubeSystem, nodes, pods, namespace, guard, mayPatch, objects, secrets] = await Promise.all(
+    [
+      core.readNamespace({ name: "kube-system" }),
+      core.listNode(),
+      core.listPodForAllNamespaces({
+        fieldSelector: "status.phase!=Succeeded,status.phase!=Failed",
+      }),
+      existing("Namespace", core.readNamespace({ name: NAMESPACE })),
+      readGuard(kubeConfig),
+      patchAllowed(kubeConfig),
+      readObjects(kubeConfig, unread),
+      Promise.all(
+        secretNames.map((name) =>
+          unlessForbidden(
             "Secret",
-            core.readNamespacedSecret(
-              { name, namespace: NAMESPACE },
-              metadataOf("PartialObjectMetadata"),
+            existing(
+              "Secret",
+              core.readNamespacedSecret(
+                { name, namespace: NAMESPACE },
+                metadataOf("PartialObjectMetadata"),
+              ),
             ),
+            unread,
           ),
-          unread,
         ),
       ),
-    ),
-  ]);
+    ],
+  );
   return {
     uid: kubeSystem.metadata?.uid ?? "",
     lab: kubeSystem.metadata?.labels?.[LAB_LABEL],
@@ -71,6 +77,7 @@ export async function readFacts(
     objects: [...namespace, ...objects, ...secrets.flat()],
     unread,
     mayPatch,
+    ...(namespace.length === 0 ? {} : { guard }),
   };
 }
 

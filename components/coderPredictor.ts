@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
+import { neverReplaced } from "./guards.ts";
 import {
-  ASSIGNED_BY_CLUSTER,
   CODER_PREDICTOR,
   CONTAINER_PORT,
   labelsOf,
@@ -15,7 +15,7 @@ export interface CoderPredictorArgs {
   readonly stack: string;
   /** The engine that answers: the Service's selector, and nothing else, follows it. */
   readonly backend: "candle-vllm" | "candle-vllm-next";
-  /** Resource hooks of the Service; see {@link refuseDelete}. Absent under mocks, where a hook never resolves. */
+  /** Hooks of the Service: `refuseDelete` of guards.ts; absent in unit tests of this component. */
   readonly hooks?: pulumi.ResourceHookBinding;
 }
 
@@ -51,14 +51,7 @@ export class CoderPredictor extends pulumi.ComponentResource {
           ],
         },
       },
-      {
-        parent: this,
-        // No single guard is enough; what each one stops is listed in docs/guards.md.
-        protect: true,
-        retainOnDelete: true,
-        ignoreChanges: ASSIGNED_BY_CLUSTER,
-        ...(args.hooks === undefined ? {} : { hooks: args.hooks }),
-      },
+      { parent: this, ...neverReplaced(args.hooks) },
     );
     // Until the Service exists, a preview has no value here; an undefined output would be dropped with a warning.
     this.clusterIp = service.spec.apply(
@@ -66,22 +59,4 @@ export class CoderPredictor extends pulumi.ComponentResource {
     );
     this.registerOutputs({ clusterIp: this.clusterIp });
   }
-}
-
-/**
- * The hook that refuses to delete or replace coder-predictor, in a preview too. It stays armed when the
- * program no longer registers it: the engine then fails because the hook is missing.
- */
-export function refuseDelete(): pulumi.ResourceHookBinding {
-  const hook = new pulumi.ResourceHook(
-    "coder-predictor-is-never-deleted",
-    ({ urn }) => {
-      throw new Error(
-        `${urn}: this update would delete or replace Service ${CODER_PREDICTOR}, whose ClusterIP ` +
-          `poimen-memory holds (only in-place updates are allowed); undo the edit that renames, moves or removes it`,
-      );
-    },
-    { onDryRun: true },
-  );
-  return { beforeDelete: [hook] };
 }

@@ -1,7 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Namespace } from "@pulumi/kubernetes/core/v1/namespace.js";
 import { NetworkPolicy } from "@pulumi/kubernetes/networking/v1/networkPolicy.js";
-import { CONTAINER_PORT, NAMESPACE, ownershipAnnotations } from "./names.ts";
+import { admissionGuard } from "./admissionGuard.ts";
+import { neverDeleted } from "./guards.ts";
+import { CLIENTS_POLICY, CONTAINER_PORT, NAMESPACE, ownershipAnnotations } from "./names.ts";
 
 /** Arguments of {@link ServingNamespace}. */
 export interface ServingNamespaceArgs {
@@ -9,6 +11,10 @@ export interface ServingNamespaceArgs {
   readonly stack: string;
   /** Namespaces whose pods may connect. Empty: no NetworkPolicy, everyone may. */
   readonly clients: readonly string[];
+  /** Whether the cluster itself denies deleting coder-predictor and this namespace. */
+  readonly admissionGuard: boolean;
+  /** Hooks of the Namespace: `refuseDelete` of guards.ts; absent in unit tests of this component. */
+  readonly hooks?: pulumi.ResourceHookBinding;
 }
 
 /**
@@ -29,15 +35,17 @@ export class ServingNamespace extends pulumi.ComponentResource {
           annotations: ownershipAnnotations(args.stack),
         },
       },
-      { parent: this, protect: true, retainOnDelete: true },
+      { parent: this, ...neverDeleted(args.hooks) },
     );
+    // Here, because everything in the namespace depends on this component: the guard stands before what it guards, and
+    // the engine deletes it last.
+    if (args.admissionGuard) admissionGuard(args.stack, { parent: this });
     if (args.clients.length > 0) {
-      const policy = "llm-serving-clients";
       new NetworkPolicy(
-        policy,
+        CLIENTS_POLICY,
         {
           metadata: {
-            name: policy,
+            name: CLIENTS_POLICY,
             namespace: NAMESPACE,
             labels: { "app.kubernetes.io/part-of": NAMESPACE },
             annotations: ownershipAnnotations(args.stack),

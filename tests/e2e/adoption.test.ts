@@ -153,7 +153,7 @@ describe("adoption of a namespace made by kubectl apply -k", function () {
     );
     const preview = await pulumi(lab(), ["preview", "--stack=dev"], { configFile });
     expect(preview.code, preview.stdout).to.equal(0);
-    expect(preview.stdout).to.match(/~ 1 to update\n +16 unchanged/);
+    expect(preview.stdout).to.match(/~ 1 to update\n +18 unchanged/);
     const up = await pulumi(lab(), ["up", "--stack=dev", "--yes"], { configFile });
     expect(up.code, up.stdout).to.equal(0);
     const { spec } = await liveObject(lab(), "Service/coder-predictor");

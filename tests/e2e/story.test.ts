@@ -55,10 +55,10 @@ describe("the dev stack on a lab", function () {
     return outputs;
   }
 
-  it("comes up from nothing: 17 resources, the allocation bound by the real scheduler", async () => {
+  it("comes up from nothing: 19 resources, the allocation bound by the real scheduler", async () => {
     const up = await stack("up", "--yes", "--skip-preview");
     expect(up.code, up.stdout + up.stderr).to.equal(0);
-    expect(up.stdout).to.include("17 created");
+    expect(up.stdout).to.include("19 created");
     identity = await clusterIdentityOf(lab(), "coder-predictor");
     const outputs = await applied({});
     expect(outputs.gpuAllocation).to.deep.equal({
@@ -69,7 +69,7 @@ describe("the dev stack on a lab", function () {
   it("changes nothing in a second up", async () => {
     const up = await stack("up", "--yes", "--skip-preview");
     expect(up.code, up.stdout + up.stderr).to.equal(0);
-    expect(up.stdout).to.match(/Resources:\n\s+17 unchanged\n/);
+    expect(up.stdout).to.match(/Resources:\n\s+19 unchanged\n/);
     const preview = await stack("preview", "--expect-no-changes");
     expect(preview.code, preview.stdout + preview.stderr).to.equal(0);
   });

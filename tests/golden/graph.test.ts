@@ -37,8 +37,8 @@ for (const stack of ["dev", "prod"]) {
 
     it("A03 gives every Kubernetes resource the one explicit provider", () => {
       const objects = program.resources.filter(({ urn }) => urn.includes("$kubernetes:"));
-      // Namespace, ConfigMap, four Deployments and three Services.
-      expect(objects).to.have.length(9);
+      // Namespace, the two objects of the admission guard, ConfigMap, four Deployments and three Services.
+      expect(objects).to.have.length(11);
       for (const { urn, options } of objects) expect(options.provider, urn).to.equal("cluster");
       const providers = program.resources.filter(({ urn }) => urn.includes("pulumi:providers:"));
       expect(providers).to.have.length(1);
@@ -52,7 +52,7 @@ for (const stack of ["dev", "prod"]) {
       expect(stackFile(stack)["pulumi:disable-default-providers"]).to.deep.equal(["kubernetes"]);
     });
 
-    it("guards coder-predictor by protect, retainOnDelete, ignored addresses and the hook", () => {
+    it("guards coder-predictor and the namespace by protect, retainOnDelete, ignored addresses and the hook", () => {
       const { options } = objectOf(program.resources, "core/v1:Service", "coder-predictor");
       expect(options).to.deep.equal({
         protect: true,
@@ -66,7 +66,12 @@ for (const stack of ["dev", "prod"]) {
         "core/v1:Namespace",
         "llm-serving",
       );
-      expect(namespace).to.deep.include({ protect: true, retainOnDelete: true });
+      expect(namespace).to.deep.equal({
+        protect: true,
+        retainOnDelete: true,
+        provider: "cluster",
+        hooks: ["coder-predictor-is-never-deleted"],
+      });
     });
 
     it("lets each Service select the pods of exactly one Deployment", () => {

@@ -38,13 +38,13 @@ const coderPredictor = (backend: "candle-vllm" | "candle-vllm-next") =>
   registered("test", () => {
     new CoderPredictor("coder-predictor", { stack: "test", backend });
   });
-const servingNamespace = (clients: readonly string[]) =>
+const servingNamespace = (clients: readonly string[], admissionGuard = false) =>
   registered("test", () => {
-    new ServingNamespace("llm-serving", { stack: "test", clients });
+    new ServingNamespace("llm-serving", { stack: "test", clients, admissionGuard });
   });
 
 describe("ServingNamespace", () => {
-  it("registers the protected namespace alone when no clients are stated", async () => {
+  it("registers the protected namespace alone when no clients are stated and the guard is off", async () => {
     const resources = await servingNamespace([]);
     expect(resources.map((resource) => resource.urn)).to.deep.equal([
       urn("llm-serving:index:ServingNamespace", "llm-serving"),
@@ -57,6 +57,20 @@ describe("ServingNamespace", () => {
       labels: { "app.kubernetes.io/part-of": "llm-serving" },
       annotations: OWNED,
     });
+  });
+
+  it("registers the admission guard, protected, when it is on", async () => {
+    const resources = await servingNamespace([], true);
+    expect(resources).to.have.length(4);
+    for (const kind of ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]) {
+      const type = `kubernetes:admissionregistration.k8s.io/v1:${kind}`;
+      const { inputs, options } = objectOf(resources, type, "llm-serving-delete-guard");
+      expect(options, kind).to.include({ protect: true });
+      expect(inputs.metadata, kind).to.deep.equal({
+        name: "llm-serving-delete-guard",
+        annotations: OWNED,
+      });
+    }
   });
 
   it("admits the stated clients alone, on the containers' port", async () => {
