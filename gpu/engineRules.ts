@@ -9,7 +9,8 @@ export const tensorParallelDegrees = [1, 2, 4] as const;
  * Why a workload cannot run with `ranks` cards, as phrases; empty when it can.
  *
  * Query heads and linear heads must divide by the ranks; KV heads divide, or each is replicated
- * (candle-vllm since 0.8.9, vLLM always); candle-vllm documents a power of two.
+ * (candle-vllm since 0.8.9, vLLM always); candle-vllm documents a power of two. Experts are cut into
+ * equal parts, under ISQ at whole blocks.
  *
  * @see https://github.com/vllm-project/vllm/issues/596 and candle-vllm's README
  */
@@ -37,9 +38,14 @@ export function rankViolations(workload: Workload, ranks: number): readonly stri
     violations.push(`the ${linearHeads} linear heads of ${model.name} do not divide by ${ranks}`);
   }
   const { isq } = model;
-  if (isqSplit({ engine, figures, tensorParallel: ranks, isq }) === "unsplittable") {
+  const split = isqSplit({ engine, figures, tensorParallel: ranks, isq });
+  if (split === "unsplittable") {
     violations.push(
       `candle-vllm cannot cut the experts of ${model.name}, ${figures.moeIntermediate ?? 0} columns wide, into ${ranks} ranks as ${isq ?? ""}`,
+    );
+  } else if (split === undefined && (figures.moeIntermediate ?? 0) % ranks !== 0) {
+    violations.push(
+      `the ${figures.moeIntermediate ?? 0} columns of the experts of ${model.name} do not divide by ${ranks}`,
     );
   }
   return violations;

@@ -20,7 +20,8 @@ export interface ExpertSplit {
  *
  * @param columns m, a positive integer
  * @param ranks N, a positive integer
- * @returns undefined when a rank would get nothing or part of a block: candle-vllm stops at load
+ * @returns undefined when a rank would get nothing or part of a block, a single one too, or when equal
+ *   parts leave a rest: candle-vllm stops at load
  * @see candle-vllm src/openai/models/layers/moe.rs, FusedMoeISQ::new
  */
 export function splitExperts(columns: number, ranks: number, isq: Isq): ExpertSplit | undefined {
@@ -33,8 +34,9 @@ export function splitExperts(columns: number, ranks: number, isq: Isq): ExpertSp
       ? isq
       : "q8_0";
   const block = blockSize[kept];
-  if (share % block === 0 || ranks === 1) {
-    return { isq: kept, columns: Array.from({ length: ranks }, () => columns / ranks) };
+  if (share % block === 0) {
+    if (columns % ranks !== 0) return undefined;
+    return { isq: kept, columns: Array.from({ length: ranks }, () => share) };
   }
   const size = chunk(block);
   const split = Array.from({ length: ranks }, (_, rank) => Math.min(size, columns - rank * size));

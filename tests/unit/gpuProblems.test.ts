@@ -88,7 +88,7 @@ describe("planGpus: rules of a workload", () => {
     });
     expect(problemsOf([candleVllm({ tensorParallel: 2, model: model("q4k") })])).to.deep.equal([
       "llm-serving:candleVllm.tensorParallel = 2: candle-vllm cannot cut the experts of odd, 896 " +
-        "columns wide, into 2 ranks as q4k (1 or 4); set it to 1 or 4",
+        "columns wide, into 2 ranks as q4k (4); set it to 4",
     ]);
     expect(problemsOf([candleVllm({ tensorParallel: 2, model: model() })])).to.deep.equal([]);
   });
