@@ -4,6 +4,7 @@ import type { StackConfig } from "../config.ts";
 import type { NodeCards } from "../gpu/cardMap.ts";
 import type { LiveGpus } from "../gpu/pool.ts";
 import { workloadsOf } from "../stackPlan.ts";
+import { coderServiceWarnings } from "./coderService.ts";
 import type { ClusterFacts, ObjectName } from "./facts.ts";
 import { holdersOf, holderWarnings, liveCards, liveGpus, ownDeployments } from "./holders.ts";
 import { nodeProblems, nodesByHostname, nodeWarnings } from "./nodes.ts";
@@ -62,6 +63,9 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...holderWarnings(holders, workloads, now),
       ...missing.warnings,
       ...strangerWarnings(facts.objects, [...wanted, ...references], stack),
+      ...(facts.coderService === undefined
+        ? []
+        : coderServiceWarnings(facts.coderService, config.coderService)),
       ...guard.warnings,
     ],
     notes: [...notesOf(facts), ...guard.notes],

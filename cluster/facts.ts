@@ -1,5 +1,6 @@
 import type { V1Container, V1Node, V1ObjectMeta, V1Pod, V1Taint } from "@kubernetes/client-node";
 import type { LiveGuard } from "../components/admissionGuard.ts";
+import type { LiveCoderService } from "./coderService.ts";
 
 /** The client's models are classes; facts are plain data, so that a test can write them down. */
 type Plain<T> = T extends Date
@@ -59,6 +60,8 @@ export interface ClusterFacts {
   readonly mayPatch: boolean | undefined;
   /** The admission guard as it stands; absent while the namespace does not exist. */
   readonly guard?: LiveGuard;
+  /** Service coder-predictor as it stands; absent while the namespace does not exist, or may not be read. */
+  readonly coderService?: LiveCoderService | undefined;
 }
 
 /** What is wrong with the cluster, or with the way to it, in one line. */

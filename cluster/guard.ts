@@ -1,9 +1,11 @@
-import { AdmissionregistrationV1Api, type KubeConfig } from "@kubernetes/client-node";
+import { AdmissionregistrationV1Api, CoreV1Api, type KubeConfig } from "@kubernetes/client-node";
 import {
   ADMISSION_GUARD,
   type LiveGuard,
   type LiveGuardObject,
 } from "../components/admissionGuard.ts";
+import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
+import type { LiveCoderService } from "./coderService.ts";
 import { isStatus } from "./connection.ts";
 
 /**
@@ -18,6 +20,21 @@ export async function readGuard(kubeConfig: KubeConfig): Promise<LiveGuard> {
     live(api.readValidatingAdmissionPolicyBinding(name)),
   ]);
   return { policy, binding };
+}
+
+/**
+ * Reads Service coder-predictor; undefined where this identity may not.
+ * @throws ApiException | Error when the API server answers otherwise than by it, 403 or 404
+ */
+export async function readCoderService(
+  kubeConfig: KubeConfig,
+): Promise<LiveCoderService | undefined> {
+  const service = await live(
+    kubeConfig
+      .makeApiClient(CoreV1Api)
+      .readNamespacedService({ name: CODER_PREDICTOR, namespace: NAMESPACE }),
+  );
+  return service === "forbidden" ? undefined : service;
 }
 
 async function live(request: Promise<{ readonly spec?: unknown }>): Promise<LiveGuardObject> {

@@ -12,7 +12,7 @@ import {
 } from "@kubernetes/client-node";
 import { NAMESPACE } from "../components/names.ts";
 import { isStatus } from "./connection.ts";
-import { readGuard } from "./guard.ts";
+import { readCoderService, readGuard } from "./guard.ts";
 import { type ClusterFacts, LAB_LABEL, type LiveKind, type LiveObject } from "./facts.ts";
 
 /** Asks for metadata alone: no content of a ConfigMap or Secret ever leaves the cluster. */
@@ -41,8 +41,8 @@ export async function readFacts(
 ): Promise<Omit<ClusterFacts, "server">> {
   const core = kubeConfig.makeApiClient(CoreV1Api);
   const unread = new Set<LiveKind>();
-  const [kubeSystem, nodes, pods, namespace, guard, mayPatch, objects, secrets] = await Promise.all(
-    [
+  const [kubeSystem, nodes, pods, namespace, guard, coderService, mayPatch, objects, secrets] =
+    await Promise.all([
       core.readNamespace({ name: "kube-system" }),
       core.listNode(),
       core.listPodForAllNamespaces({
@@ -50,6 +50,7 @@ export async function readFacts(
       }),
       existing("Namespace", core.readNamespace({ name: NAMESPACE })),
       readGuard(kubeConfig),
+      readCoderService(kubeConfig),
       patchAllowed(kubeConfig),
       readObjects(kubeConfig, unread),
       Promise.all(
@@ -67,8 +68,7 @@ export async function readFacts(
           ),
         ),
       ),
-    ],
-  );
+    ]);
   return {
     uid: kubeSystem.metadata?.uid ?? "",
     lab: kubeSystem.metadata?.labels?.[LAB_LABEL],
@@ -77,7 +77,7 @@ export async function readFacts(
     objects: [...namespace, ...objects, ...secrets.flat()],
     unread,
     mayPatch,
-    ...(namespace.length === 0 ? {} : { guard }),
+    ...(namespace.length === 0 ? {} : { guard, coderService }),
   };
 }
 

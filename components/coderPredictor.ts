@@ -40,16 +40,7 @@ export class CoderPredictor extends pulumi.ComponentResource {
           labels: labelsOf(CODER_PREDICTOR),
           annotations: ownershipAnnotations(args.stack),
         },
-        spec: {
-          type: "ClusterIP",
-          selector: { app: args.backend },
-          ports: [
-            // For a base URL without a port, like every other predictor Service here.
-            { name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT },
-            // The container's own port, so that nobody has to translate in a curl.
-            { name: "http-8080", protocol: "TCP", port: 8080, targetPort: CONTAINER_PORT },
-          ],
-        },
+        spec: coderServiceSpec(args.backend),
       },
       { parent: this, ...neverReplaced(args.hooks) },
     );
@@ -59,4 +50,18 @@ export class CoderPredictor extends pulumi.ComponentResource {
     );
     this.registerOutputs({ clusterIp: this.clusterIp });
   }
+}
+
+/** Spec of the Service: everything but what the cluster assigns. */
+export function coderServiceSpec(backend: CoderPredictorArgs["backend"]) {
+  return {
+    type: "ClusterIP",
+    selector: { app: backend },
+    ports: [
+      // For a base URL without a port, like every other predictor Service here.
+      { name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT },
+      // The container's own port, so that nobody has to translate in a curl.
+      { name: "http-8080", protocol: "TCP", port: 8080, targetPort: CONTAINER_PORT },
+    ],
+  };
 }

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ASSIGNED_BY_CLUSTER, CODER_PREDICTOR } from "./names.ts";
+import { ASSIGNED_BY_CLUSTER, CODER_PREDICTOR, NAMESPACE } from "./names.ts";
 
 // What keeps coder-predictor's uid and ClusterIP. No guard is enough alone; docs/guards.md lists what each one stops,
 // its hole, and the attack that showed it. Three more live elsewhere, because they are not options of a resource:
@@ -45,16 +45,58 @@ export function neverDeleted(
   return { protect: true, retainOnDelete: true, ...(hooks === undefined ? {} : { hooks }) };
 }
 
+/** The inputs of a Service of which an edit is a replacement, as they must be. */
+const FIXED: readonly (readonly [field: string, value: string | undefined])[] = [
+  ["metadata.name", CODER_PREDICTOR],
+  ["metadata.namespace", NAMESPACE],
+  ["spec.clusterIP", undefined],
+  ["spec.clusterIPs", undefined],
+];
+
 /**
- * Options of Service coder-predictor: {@link neverDeleted}, and what the cluster assigned is left alone.
+ * Refuses inputs of coder-predictor that mean another Service or another address, before anything is planned: the
+ * engine would call the first a replacement, and `ignoreChanges` would let the second pass in silence. An Output is
+ * refused as well, since one that becomes unknown plans a replacement.
+ * @throws pulumi.RunError naming the field
+ */
+function refuseOtherIdentity(props: unknown): void {
+  for (const [field, wanted] of FIXED) {
+    const found = field
+      .split(".")
+      .reduce<unknown>(
+        (value, key) => (value as Record<string, unknown> | undefined)?.[key],
+        props,
+      );
+    if (found === wanted) continue;
+    const allowed =
+      wanted === undefined ? "not stated: the cluster assigns it" : `only "${wanted}"`;
+    throw new pulumi.RunError(
+      `Service ${CODER_PREDICTOR}: ${field} = ${typeof found === "string" ? found : typeof found}: poimen-memory would ` +
+        `lose the ClusterIP that it holds (${allowed}); undo this edit`,
+    );
+  }
+}
+
+/**
+ * Options of Service coder-predictor: {@link neverDeleted}, {@link refuseOtherIdentity}, and what the cluster assigned
+ * is left alone.
  *
- * The latter stops a replacement planned from a clusterIP that the program states, or from one that adoption brought
- * into the state and the program does not state (both seen with provider 4.25.0). It has no say over names.
+ * The last stops a replacement planned from the clusterIP that adoption brought into the state and the program does
+ * not state (seen with provider 4.25.0). Hole of both: the commit that edits the field can drop them too.
  *
  * @param hooks of {@link refuseDelete}; absent in unit tests of one component
  */
 export function neverReplaced(
   hooks: pulumi.ResourceHookBinding | undefined,
 ): pulumi.CustomResourceOptions {
-  return { ...neverDeleted(hooks), ignoreChanges: ASSIGNED_BY_CLUSTER };
+  return {
+    ...neverDeleted(hooks),
+    ignoreChanges: ASSIGNED_BY_CLUSTER,
+    transformations: [
+      ({ props }) => {
+        refuseOtherIdentity(props);
+        return undefined;
+      },
+    ],
+  };
 }

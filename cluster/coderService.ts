@@ -1,0 +1,49 @@
+import { isDeepStrictEqual } from "node:util";
+import { coderServiceSpec } from "../components/coderPredictor.ts";
+import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
+import type { CoderServiceConfig } from "../config.ts";
+
+/** Spec of the live Service coder-predictor, or that there is none. */
+export type LiveCoderService = { readonly spec?: unknown } | "absent";
+
+/**
+ * Where the live coder-predictor is not what the program says, one line each. A plain preview compares with the state:
+ * what hands did it does not show, and the `up` after it does not put it back.
+ */
+export function coderServiceWarnings(
+  live: LiveCoderService,
+  { backend }: CoderServiceConfig,
+): string[] {
+  const title = `Service ${NAMESPACE}/${CODER_PREDICTOR}`;
+  if (live === "absent") {
+    return [
+      `${title} does not exist: poimen-memory cannot connect; \`pulumi up --refresh\` creates it on a new ClusterIP, ` +
+        "docs/recover.md on the old one",
+    ];
+  }
+  const found = (live.spec ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.entries(coderServiceSpec(backend)).flatMap(([field, wanted]) => {
+    const value = field === "ports" ? portsOf(found[field]) : found[field];
+    if (isDeepStrictEqual(plain(value), plain(wanted))) return [];
+    return [
+      `${title}: spec.${field} is ${text(value)} in the cluster, the program says ${text(wanted)}; where this ` +
+        "preview plans no change of it, a hand did that, and only `pulumi up --refresh` puts it back",
+    ];
+  });
+}
+
+/** Ports without a nodePort of 0 and the like: what the program states, in its order of fields. */
+function portsOf(ports: unknown): unknown {
+  if (!Array.isArray(ports)) return ports;
+  return (ports as readonly Readonly<Record<string, unknown>>[]).map(
+    ({ name, protocol, port, targetPort }) => ({ name, protocol, port, targetPort }),
+  );
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(text(value));
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
