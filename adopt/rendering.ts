@@ -106,8 +106,10 @@ export async function previewed(
   }
   const steps = preview.steps ?? [];
   const provider = steps.find(({ newState }) => newState?.type === "pulumi:providers:kubernetes");
+  const context = provider?.newState?.inputs?.context;
+  if (typeof context !== "string") throw new AdoptionError("the preview names no cluster context");
   return {
-    context: String(provider?.newState?.inputs?.context),
+    context,
     config: configOf(preview.config, stack.stack),
     objects: objectsOf(steps),
     removed: steps.filter(({ op }) => /delete|replace/.test(op)).map(({ urn }) => urn),
