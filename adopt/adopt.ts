@@ -1,14 +1,14 @@
 // `make adopt`: makes the live namespace managed. Plan, handover of field managers, preview, `up`, and a look at what
 // came of it. It stops at the first step that does not hold; a second run goes on from there. It never deletes.
 import type { AdoptionPlan } from "./adoptionPlan.ts";
-import { isAllowed, isSettled, planAdoption } from "./adoptionPlan.ts";
+import { isAllowed, isFresh, isSettled, planAdoption } from "./adoptionPlan.ts";
 import { AdoptionError } from "./command.ts";
 import { runCommand } from "./commandLine.ts";
 import { differences } from "./difference.ts";
 import { handedOver } from "./managers.ts";
 import type { StackArguments } from "./rendering.ts";
 import { pendingOperations, previewed, pulumi } from "./rendering.ts";
-import { planText } from "./report.ts";
+import { nothingText, planText } from "./report.ts";
 import { observe, verify } from "./verification.ts";
 
 await runCommand(async ({ stack, declared }) => {
@@ -18,14 +18,8 @@ await runCommand(async ({ stack, declared }) => {
     console.error("\nNothing was changed: the plan has refused or undeclared lines (see above).");
     return 1;
   }
-  if (plan.objects.every(({ live }) => live === undefined)) {
-    console.error(
-      `\nNothing was changed: none of these objects exists; \`pulumi up --stack ${stack.stack}\` creates them.`,
-    );
-    return 1;
-  }
-  if (plan.objects.every(isSettled)) {
-    console.log("\nNothing to adopt.");
+  if (isFresh(plan) || plan.objects.every(isSettled)) {
+    console.log(`\n${nothingText(plan, stack.stack)}`);
     return 0;
   }
   const before = await observe(plan);

@@ -194,6 +194,11 @@ export function isSettled({ rendered, live, differences, taken }: ObjectPlan): b
   return live !== undefined && rendered.managed && differences.length === 0 && taken.length === 0;
 }
 
+/** Whether nothing is there to be adopted, so that a plain `up` does the work. */
+export function isFresh({ objects }: AdoptionPlan): boolean {
+  return objects.every(({ live }) => live === undefined);
+}
+
 /** Whether the plan may be carried out. */
 export function isAllowed({ objects }: AdoptionPlan): boolean {
   return objects.every(({ refusals, undeclared }) => refusals.length + undeclared.length === 0);

@@ -102,6 +102,9 @@ export async function previewed(
   if (outcome.code !== 0 || preview === undefined) {
     const errors = (preview?.diagnostics ?? []).filter(({ severity }) => severity === "error");
     const messages = [...errors.map(({ message }) => message.trim()), outcome.stderr.trim()];
+    if (outcome.stderr.includes("no stack named")) {
+      messages.push(`make it with \`pulumi stack init ${stack.stack}\`, then plan again`);
+    }
     throw new AdoptionError(messages.filter((message) => message !== "").join("\n"));
   }
   const steps = preview.steps ?? [];

@@ -1,5 +1,5 @@
 import type { AdoptionPlan, ObjectPlan } from "./adoptionPlan.ts";
-import { isSettled } from "./adoptionPlan.ts";
+import { isFresh, isSettled } from "./adoptionPlan.ts";
 import type { Difference } from "./difference.ts";
 import type { Restart } from "./restarts.ts";
 
@@ -23,6 +23,13 @@ export function planText(plan: AdoptionPlan): string {
       : ["", "Refused:", ...refused.flatMap((each) => lines(each.title, each.refusals))]),
     ...(undeclared.length === 0 ? [] : ["", ...undeclaredLines(undeclared)]),
   ].join("\n");
+}
+
+/** Why there is nothing to adopt. */
+export function nothingText(plan: AdoptionPlan, stack: string): string {
+  return isFresh(plan)
+    ? `Nothing to adopt: none of these objects exists; \`pulumi up --stack ${stack}\` creates them.`
+    : "Nothing to adopt.";
 }
 
 function objectLines(plan: ObjectPlan): string[] {

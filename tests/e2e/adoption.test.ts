@@ -30,6 +30,7 @@ const applied = [
 describe("adoption of a namespace made by kubectl apply -k", function () {
   this.timeout(180_000);
   const lab = useLab("test-adopt");
+  const fresh: string[] = [];
   let folder: string;
   let first: Readonly<Record<string, string>>;
   let coderPods: readonly string[];
@@ -37,6 +38,7 @@ describe("adoption of a namespace made by kubectl apply -k", function () {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "adoption-"));
+    for (const verb of ["plan", "adopt"] as const) fresh.push((await adopt(lab(), verb)).stdout);
     await startFrom(lab(), "plain");
     await applyEqualCandle(lab());
     await kubectl(lab(), "rollout", "status", "deployment/clef-serve", "--namespace=llm-serving");
@@ -56,6 +58,14 @@ describe("adoption of a namespace made by kubectl apply -k", function () {
     const end = lines.findIndex((line, index) => index > start && !line.startsWith("  "));
     return lines.slice(start, end).map((line) => line.trim());
   }
+
+  it("leaves a cluster without any of the objects to a plain up", () => {
+    for (const stdout of fresh) {
+      expect(stdout).to.contain(
+        "\nNothing to adopt: none of these objects exists; `pulumi up --stack dev` creates them.\n",
+      );
+    }
+  });
 
   it("plans each difference by its path without defaults, and changes nothing", async () => {
     const versionsBefore = await versions(lab());
