@@ -119,7 +119,7 @@ const soundStack = nodes.chain((all) => {
 type Slip = readonly [key: string, value: unknown];
 
 /** Right for some key and wrong for most: which of them is the oracle's to say. */
-const slips: readonly unknown[] = [
+export const slips: readonly unknown[] = [
   ...[undefined, null, true, false, NaN, Infinity, [], {}, "", " ", "2", "0x2", "true"],
   ...[-1, 0, 0.5, 1, 2, 3, 4, 5, 16, 17, 64, 128, 129, 192, 193, 256, 257, 600, 601, 1023, 1024],
   ...[1025, 3600, 3601, 4096, 4097, 10_240, 10_241, 65_536, 65_537, 1_048_577, 2 ** 31, 1e21],

@@ -1,7 +1,7 @@
 // `make fuzz`: generated stacks against the oracles, then generated plans against a real scheduler.
 // COUNT stacks, PLANS plans; SEED reproduces a run.
 import { describePlans, plansOnOwnLab } from "./plansOnScheduler.ts";
-import { assertBalanced, describeStacks, fuzzStacks } from "./stackFuzz.ts";
+import { assertBalanced, describeStacks, fuzzStacks, sweepSlips } from "./stackFuzz.ts";
 
 const count = number("COUNT", 10_000);
 const plans = number("PLANS", 200);
@@ -15,6 +15,7 @@ try {
   assertBalanced(stacks);
   clearProgress();
   console.log(describeStacks(stacks));
+  console.log(`slips: ${sweepSlips()} values at keys of a small stack, 0 wrong verdicts`);
   const counts = await plansOnOwnLab("test-fuzz", plans, seed, ({ applied }) => {
     progress(`plans ${applied} of ${plans}`);
   });

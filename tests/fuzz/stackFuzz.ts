@@ -2,11 +2,13 @@ import fc from "fast-check";
 import { ConfigError, parseStackConfig, type StackConfig } from "../../config.ts";
 import { planStack, type StackPlan } from "../../stackPlan.ts";
 import type { RawStack } from "../support/arbitraryConfig.ts";
-import { arbitraryCase, type Case } from "./arbitraryStack.ts";
+import { smallStack } from "../unit/configFixtures.ts";
+import { arbitraryCase, type Case, slips } from "./arbitraryStack.ts";
 import { planViolations } from "./planOracle.ts";
 import { checkRemedy } from "./remedies.ts";
 import { configViolations } from "./ruleOracle.ts";
-import { type Raw, related, type Violation } from "./violation.ts";
+import { allKeys } from "./shapeOracle.ts";
+import { changed, type Raw, related, type Violation } from "./violation.ts";
 
 /** How many stacks were judged, and how. */
 export interface StackCounts {
@@ -51,6 +53,25 @@ export function fuzzStacks(
   });
   fc.assert(property, { numRuns: count, seed });
   return counts;
+}
+
+/**
+ * Judges a small stack with each slip at each key, bounds of every number among them: chance alone meets
+ * too few of these pairs.
+ *
+ * @returns how many stacks
+ * @throws Error as {@link fuzzStacks} does
+ */
+export function sweepSlips(): number {
+  const cases = allKeys.flatMap((key) => slips.map((slip) => [key, slip] as const));
+  for (const [key, slip] of cases) {
+    try {
+      judge({ raw: changed(smallStack(), key, slip) });
+    } catch (cause) {
+      throw new Error(`${key} = ${JSON.stringify(slip)}`, { cause });
+    }
+  }
+  return cases.length;
 }
 
 /** A run in which one verdict hardly occurs has shown nothing about it. */

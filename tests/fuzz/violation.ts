@@ -43,7 +43,8 @@ export function changed(raw: Raw, key: string, value: unknown): Raw {
     if (typeof below !== "object" || below === null) return raw;
     holder = below;
   }
-  if (value === undefined) Reflect.deleteProperty(holder, last);
+  if (value === undefined && Array.isArray(holder)) holder.splice(Number(last), 1);
+  else if (value === undefined) Reflect.deleteProperty(holder, last);
   else Reflect.set(holder, last, structuredClone(value));
   return copy;
 }

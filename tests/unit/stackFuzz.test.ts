@@ -1,6 +1,12 @@
 import { expect } from "chai";
 import { checkRemedy } from "../fuzz/remedies.ts";
-import { assertBalanced, compareVerdicts, describeStacks, fuzzStacks } from "../fuzz/stackFuzz.ts";
+import {
+  assertBalanced,
+  compareVerdicts,
+  describeStacks,
+  fuzzStacks,
+  sweepSlips,
+} from "../fuzz/stackFuzz.ts";
 import { smallStack, withValue } from "./configFixtures.ts";
 
 describe("generated stacks against the oracles", function () {
@@ -11,6 +17,10 @@ describe("generated stacks against the oracles", function () {
     expect(counts.generated).to.equal(1000);
     assertBalanced(counts);
     console.log(`      ${describeStacks(counts)}`);
+  });
+
+  it("judges every slip at every key as the oracles do", () => {
+    expect(sweepSlips()).to.be.greaterThan(5000);
   });
 
   const line = "llm-serving:gpuNodes[0].cards = 4: too many pods (at most 4); set it to 8";
