@@ -4,14 +4,27 @@ import type {
   RegisterResourceResponse,
 } from "@pulumi/pulumi/proto/resource_pb.js";
 import { MockMonitor } from "@pulumi/pulumi/runtime/mocks.js";
-import { setMockOptions } from "@pulumi/pulumi/runtime/settings.js";
+import * as settings from "@pulumi/pulumi/runtime/settings.js";
 
 /** One resource as the program registered it. */
 export interface Registered {
   readonly urn: string;
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly options: RegisteredOptions;
+  /** URN of the parent; empty for none. */
+  readonly parent: string;
+  readonly aliases: readonly RegisteredAlias[];
 }
+
+/** A name that a resource had before: a whole URN, or what of its URN was different; empty for what was not. */
+export type RegisteredAlias =
+  | { readonly urn: string }
+  | {
+      readonly name: string;
+      readonly type: string;
+      readonly parent: string;
+      readonly noParent: boolean;
+    };
 
 /** The resource options that a reader of this program cares about; absent where not set. */
 export interface RegisteredOptions {
@@ -60,11 +73,27 @@ class RecordingMonitor extends MockMonitor {
           urn: response?.getUrn() ?? "",
           inputs: message.getObject()?.toJavaScript() ?? {},
           options: optionsOf(message),
+          parent: message.getParent(),
+          aliases: message.getAliasesList().map((alias) => {
+            const spec = alias.getSpec();
+            if (spec === undefined) return { urn: alias.getUrn() };
+            return {
+              name: spec.getName(),
+              type: spec.getType(),
+              parent: spec.getParenturn(),
+              noParent: spec.getNoparent(),
+            };
+          }),
         });
         callback(error, response);
       },
     );
   }
+}
+
+/** What the SDK's types leave out. */
+interface Internal {
+  awaitFeatureSupport(): Promise<void>;
 }
 
 type Inputs = Readonly<Record<string, unknown>>;
@@ -81,7 +110,9 @@ export async function registered(
   const monitor = new RecordingMonitor();
   // setMocks says which features the monitor has; the recording monitor then takes its place.
   await pulumi.runtime.setMocks({ newResource: () => ({ id: "", state: {} }), call: () => ({}) });
-  setMockOptions(monitor, "llm-serving", stack, true);
+  settings.setMockOptions(monitor, "llm-serving", stack, true);
+  // That forgets the features again; without them the SDK would drop aliases that are no URN.
+  await (settings as unknown as Internal).awaitFeatureSupport();
   await build();
   await pulumi.runtime.disconnect();
   return monitor.registered.sort((a, b) => a.urn.localeCompare(b.urn));
