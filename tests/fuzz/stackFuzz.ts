@@ -64,9 +64,11 @@ export function fuzzStacks(
  */
 export function sweepSlips(): number {
   const cases = allKeys.flatMap((key) => slips.map((slip) => [key, slip] as const));
+  // Without this, an image's tag is refused whatever it says.
+  const stack = changed(smallStack(), "registry.requireDigests", false);
   for (const [key, slip] of cases) {
     try {
-      judge({ raw: changed(smallStack(), key, slip) });
+      judge({ raw: changed(stack, key, slip) });
     } catch (cause) {
       throw new Error(`${key} = ${JSON.stringify(slip)}`, { cause });
     }
