@@ -1,0 +1,92 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { clusterIdentityOf, eventually, pulumi, runIn, useLab } from "../support/lab.ts";
+import { type StackCopy, stackCopy } from "../support/stackCopy.ts";
+
+describe("recovery from a killed run", function () {
+  this.timeout(120_000);
+  const lab = useLab("test-recover");
+  let file: StackCopy;
+  before(async () => {
+    file = stackCopy("dev");
+    const up = await stack("up", "--yes", "--skip-preview");
+    expect(up.code, up.stdout + up.stderr).to.equal(0);
+  });
+  after(() => {
+    file.remove();
+  });
+
+  const stack = (...args: string[]) =>
+    pulumi(lab(), [...args, "--stack=dev"], { configFile: file.path });
+  const recover = (...args: string[]) =>
+    runIn(lab(), process.execPath, ["recover/recover.ts", "--stack=dev", ...args]);
+  const lockFolder = () =>
+    join(lab().folder, "state", ".pulumi", "locks", "organization", "llm-serving", "dev");
+  const locks = async () =>
+    (await readdir(lockFolder()).catch((): string[] => [])).filter((name) =>
+      name.endsWith(".json"),
+    );
+
+  /** An `up` that waits for a pod, as soon as it does. */
+  async function upInTheMiddle(image: string) {
+    file.edit({ "clefServe.image": image });
+    const args = ["up", "--yes", "--skip-preview", "--stack=dev", `--config-file=${file.path}`];
+    const child = spawn("pulumi", args, { env: lab().env, stdio: ["ignore", "pipe", "ignore"] });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    await eventually(() => Promise.resolve(text.includes("clef-serve updating") || undefined), 60);
+    return child;
+  }
+
+  it("says that there is nothing to do, and changes nothing", async () => {
+    const { code, stdout } = await recover();
+    expect(code).to.equal(0);
+    expect(stdout).to.equal("Nothing to recover in stack dev.\n");
+  });
+
+  it("leaves a living run and its lock alone, and names it", async () => {
+    const child = await upInTheMiddle("lab.invalid/python:3.13");
+    const ended = once(child, "close");
+    const { code, stderr } = await recover("--yes");
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/^Nothing was changed:\n {2}pulumi of .*@.*, pid \d+, since \S+/);
+    expect(stderr).to.include(`pid ${child.pid}, `).and.include("is still running");
+    expect((await ended)[0]).to.equal(0);
+  });
+
+  it("clears after a yes alone what a SIGKILL left, and one up converges", async () => {
+    const before = await clusterIdentityOf(lab(), "coder-predictor");
+    const child = await upInTheMiddle("lab.invalid/python:3.14");
+    const ended = once(child, "close");
+    child.kill("SIGKILL");
+    await ended;
+    expect(await locks()).to.have.length(1);
+
+    const asked = await recover();
+    expect(asked.code).to.equal(1);
+    expect(asked.stdout).to.match(
+      new RegExp(`^stale lock: pulumi of .*, pid ${child.pid}, .* is dead`, "m"),
+    );
+    expect(asked.stdout).to.match(/^orphaned provider: pid \d+ \(.*pulumi-resource-kubernetes /m);
+    expect(asked.stdout).to.match(/^pending operation: updating .*Deployment::clef-serve/m);
+    expect(asked.stderr).to.equal(
+      "Nothing was changed: this asks before it acts, and there is no terminal.\n",
+    );
+    expect(await locks()).to.have.length(1);
+
+    const recovered = await recover("--yes");
+    expect(recovered.code, recovered.stdout + recovered.stderr).to.equal(0);
+    expect(recovered.stdout).to.include("\nRecovered. Next: ");
+    expect(await locks()).to.have.length(0);
+
+    const up = await stack("up", "--yes", "--skip-preview");
+    expect(up.code, up.stdout + up.stderr).to.equal(0);
+    const preview = await stack("preview", "--expect-no-changes");
+    expect(preview.code, preview.stdout).to.equal(0);
+    expect(await clusterIdentityOf(lab(), "coder-predictor")).to.deep.equal(before);
+    expect((await recover()).stdout).to.equal("Nothing to recover in stack dev.\n");
+  });
+});
