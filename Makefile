@@ -44,9 +44,20 @@ adopt: STACK = prod
 adopt: $(packages) ## adopts it (STACK=prod)
 	node adopt/adopt.ts --stack $(STACK)
 
+.PHONY: recover
+recover: STACK = prod
+recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)
+	node recover/recover.ts --stack $(STACK)
+
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
 	mocha 'tests/**/*.test.ts'
+
+.PHONY: fuzz
+fuzz: export COUNT ?= 10000
+fuzz: export PLANS ?= 200
+fuzz: $(packages) ## generated stacks and plans against oracles and the real scheduler (COUNT=10000 PLANS=200)
+	node tests/fuzz/fuzz.ts
 
 .PHONY: golden
 golden: $(packages) ## rewrites the committed resource graphs

@@ -12,7 +12,7 @@ import { ServingNamespace } from "./components/servingNamespace.ts";
 import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
 import { printReport } from "./previewReport.ts";
-import { planStack } from "./stackPlan.ts";
+import { notBuiltYet, planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
@@ -24,7 +24,7 @@ const cluster = await clusterState(config, { stack, bootFiles: files, preview, a
 
 const plan = planStack(config, cluster?.gpus);
 if (preview) await printReport({ config, plan, cluster });
-const problems = [...(cluster?.problems ?? []), ...plan.problems];
+const problems = [...notBuiltYet(config), ...(cluster?.problems ?? []), ...plan.problems];
 if (problems.length > 0) throw new pulumi.RunError(problems.join("\n"));
 
 const provider = stackProvider(config.cluster.context);

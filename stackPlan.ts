@@ -54,3 +54,20 @@ export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
     routes: { [SYSTEMONE_ROUTE]: config.clefServe.replicas > 0 ? "on" : "off" },
   };
 }
+
+/**
+ * What the public interface names and this program does not do yet: refused, since a value that is read and
+ * ignored would look as if it worked.
+ * @returns one line each, in the form of the plan's problems
+ */
+export function notBuiltYet({ clefServe, access, coderService }: StackConfig): string[] {
+  const refused = (key: string, value: string, only: string): string =>
+    `llm-serving:${key} = ${value}: not built yet (${only}); set it to ${only} or remove it`;
+  return [
+    ...(clefServe.bootstrap === "install"
+      ? []
+      : [refused("clefServe.bootstrap", clefServe.bootstrap, "install")]),
+    ...(access.reviewer ? [refused("access.reviewer", "true", "false")] : []),
+    ...(coderService.acceptUnready ? [refused("coderService.acceptUnready", "true", "false")] : []),
+  ];
+}

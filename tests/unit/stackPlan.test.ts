@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { completed, runProgram, stackFile } from "../support/program.ts";
+import { serverOf } from "../support/objects.ts";
+
+type Section = Record<string, unknown>;
+
+/** The dev stack with some values of one section replaced. */
+function devWith(section: string, values: Section): ReturnType<typeof stackFile> {
+  const config = completed(stackFile("dev"));
+  const key = `llm-serving:${section}`;
+  return { ...config, [key]: { ...config[key], ...values } };
+}
+
+async function refusalOf(config: ReturnType<typeof stackFile>): Promise<string> {
+  try {
+    await runProgram("dev", config);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return "not refused";
+}
+
+describe("the program", () => {
+  const unbuilt: [string, Section, string][] = [
+    [
+      "clefServe",
+      { bootstrap: "image" },
+      "llm-serving:clefServe.bootstrap = image: not built yet (install); set it to install or remove it",
+    ],
+    [
+      "clefServe",
+      { bootstrap: "prepared", packagesClaim: "packages" },
+      "llm-serving:clefServe.bootstrap = prepared: not built yet (install); set it to install or remove it",
+    ],
+    [
+      "access",
+      { reviewer: true },
+      "llm-serving:access.reviewer = true: not built yet (false); set it to false or remove it",
+    ],
+    [
+      "coderService",
+      { acceptUnready: true },
+      "llm-serving:coderService.acceptUnready = true: not built yet (false); set it to false or remove it",
+    ],
+  ];
+  for (const [section, values, line] of unbuilt) {
+    it(`refuses ${section} ${JSON.stringify(values)} instead of ignoring it`, async () => {
+      expect(await refusalOf(devWith(section, values))).to.equal(line);
+    });
+  }
+
+  it("accepts the same keys at the values that it does act on", async () => {
+    const { resources } = await runProgram("dev", devWith("access", { reviewer: false }));
+    expect(resources.length).to.be.greaterThan(10);
+  });
+
+  it("D04 fixes the data type that V100 has, and knows no key that would change it", async () => {
+    const { resources } = await runProgram("dev", completed(stackFile("dev")));
+    const dtypes = { "candle-vllm": "f16", "candle-vllm-next": "f16", reasoning: "half" };
+    for (const [name, dtype] of Object.entries(dtypes)) {
+      const { args = [] } = serverOf(resources, name);
+      expect(args[args.indexOf("--dtype") + 1], name).to.equal(dtype);
+    }
+    expect(await refusalOf(devWith("candleVllm", { dtype: "bfloat16" }))).to.include(
+      "llm-serving:candleVllm.dtype",
+    );
+  });
+
+  it("D05 installs a torch that has V100 kernels: no image is built here yet, so the pinned wheel is held", () => {
+    const file = new URL("../../images/clef-serve/requirements.txt", import.meta.url);
+    const pins = readFileSync(file, "utf8").match(/^torch==\d+\.\d+\.\d+$/gm) ?? [];
+    // 2.7.x is the last release whose ordinary wheel is built with CUDA 12.6.
+    expect(pins).to.have.length(1);
+    expect(pins[0]).to.match(/^torch==2\.7\./);
+  });
+});
