@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
-import { clusterIdentityOf, eventually, pulumi, runIn, useLab } from "../support/lab.ts";
+import { clusterIdentityOf, eventually, kubectl, pulumi, runIn, useLab } from "../support/lab.ts";
 import { type StackCopy, stackCopy } from "../support/stackCopy.ts";
 
 describe("recovery from a killed run", function () {
@@ -88,5 +88,29 @@ describe("recovery from a killed run", function () {
     expect(preview.code, preview.stdout).to.equal(0);
     expect(await clusterIdentityOf(lab(), "coder-predictor")).to.deep.equal(before);
     expect((await recover()).stdout).to.equal("Nothing to recover in stack dev.\n");
+  });
+
+  it("creates a lost Service on its old address by the runbook's own commands", async () => {
+    const before = await clusterIdentityOf(lab(), "coder-predictor");
+    const service = ["service", "coder-predictor", "--namespace=llm-serving"];
+    await kubectl(lab(), "annotate", ...service, `llm-serving/allow-delete=${before.uid}`);
+    await kubectl(lab(), "delete", ...service);
+    const missing = await stack("preview");
+    expect(missing.stdout)
+      .to.include("coder-predictor does not exist")
+      .and.include("docs/recover.md");
+
+    const [, commands] = /```sh\n([^]*?)```/.exec(await readFile("docs/recover.md", "utf8")) ?? [];
+    const run = await runIn(lab(), "bash", ["-euo", "pipefail", "-c", commands ?? "exit 9"], {
+      // Stands for the person who says yes.
+      env: { STACK: "dev", PULUMI_SKIP_CONFIRMATIONS: "true" },
+    });
+    expect(run.code, run.stdout + run.stderr).to.equal(0);
+    const after = await clusterIdentityOf(lab(), "coder-predictor");
+    expect(after.clusterIP).to.equal(before.clusterIP);
+    expect(after.uid).to.not.equal(before.uid);
+    const preview = await pulumi(lab(), ["preview", "--stack=dev", "--expect-no-changes"]);
+    expect(preview.code, preview.stdout).to.equal(0);
+    expect(preview.stdout).to.not.include("coder-predictor:");
   });
 });
