@@ -38,11 +38,6 @@ describe("the program", () => {
       { reviewer: true },
       "llm-serving:access.reviewer = true: not built yet (false); set it to false or remove it",
     ],
-    [
-      "coderService",
-      { acceptUnready: true },
-      "llm-serving:coderService.acceptUnready = true: not built yet (false); set it to false or remove it",
-    ],
   ];
   for (const [section, values, line] of unbuilt) {
     it(`refuses ${section} ${JSON.stringify(values)} instead of ignoring it`, async () => {
