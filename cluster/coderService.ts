@@ -8,7 +8,8 @@ export type LiveCoderService = { readonly spec?: unknown } | "absent";
 
 /**
  * Where the live coder-predictor is not what the program says, one line each. A plain preview compares with the state:
- * what hands did it does not show, and the `up` after it does not put it back.
+ * what hands did it does not show, and the `up` after it does not put it back. After a refresh the preview stops at the
+ * field manager of the hand (seen: kubectl-patch), which a real update alone takes over: hence --skip-preview.
  */
 export function coderServiceWarnings(
   live: LiveCoderService,
@@ -27,7 +28,7 @@ export function coderServiceWarnings(
     if (isDeepStrictEqual(plain(value), plain(wanted))) return [];
     return [
       `${title}: spec.${field} is ${text(value)} in the cluster, the program says ${text(wanted)}; where this ` +
-        "preview plans no change of it, a hand did that, and only `pulumi up --refresh` puts it back",
+        "preview plans no change of it, a hand did that, and only `pulumi up --refresh --skip-preview` puts it back",
     ];
   });
 }

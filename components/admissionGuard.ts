@@ -102,7 +102,7 @@ export function admissionGuardFindings({ policy, binding }: LiveGuard): {
     { kind: "ValidatingAdmissionPolicy", live: policy, wanted: POLICY_SPEC },
     { kind: "ValidatingAdmissionPolicyBinding", live: binding, wanted: BINDING_SPEC },
   ];
-  const consequence = `the cluster may let ${CODER_PREDICTOR} be deleted; \`pulumi up --refresh\` puts it back`;
+  const consequence = `the cluster may let ${CODER_PREDICTOR} be deleted; \`pulumi up --refresh --skip-preview\` puts it back`;
   return {
     warnings: both.flatMap(({ kind, live, wanted }) => {
       if (live === "forbidden") return [];

@@ -8,7 +8,7 @@ export const SAYS = {
   hook: /would delete or replace it|hook .*not registered|has delete hooks registered, but/,
   // Either comes first, as the engine's work happens to be ordered.
   engine:
-    /protected|unable to replace resource|would delete or replace it|has delete hooks registered, but/,
+    /protected|unable to replace resource|would delete or replace it|has delete hooks registered, but|hook .*not registered/,
   admission: /ValidatingAdmissionPolicy 'llm-serving-delete-guard'/,
   any: /protected|unable to replace|would delete or replace|not registered|has delete hooks|ValidatingAdmissionPolicy '|Service coder-predictor: /,
 } as const;

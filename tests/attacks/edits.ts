@@ -120,7 +120,8 @@ export const identityAttacks: readonly Attack[] = [
     SAYS.any,
     type('{ ...opts, aliases: [{ type: "llm-serving:index:CoderPredictor" }] }'),
   ),
-  edited("provider renamed", "refused in preview", SAYS.any, provider("cluster-2")),
+  // Both providers have equal inputs, the constant clusterIdentifier among them: nothing is replaced.
+  edited("provider renamed", "harmless", SAYS.any, provider("cluster-2")),
   edited("namespace renamed", "refused in preview", SAYS.any, {
     file: NAMESPACE,
     from: "          name: NAMESPACE,\n          labels",
@@ -186,14 +187,21 @@ export const guardAttacks: readonly Attack[] = [
     from: "    lab: true",
     to: "    lab: true\n    admissionGuard: false",
   }),
+  // The state remembers retainOnDelete: the old Service stays in the cluster, beside the renamed one.
   edited(
-    "the hook made a no-op, check, protect and retainOnDelete gone, renamed",
-    "refused in up",
-    SAYS.admission,
+    "every guard gone or made a no-op, the policy too, renamed",
+    "harmless",
+    SAYS.any,
     noOpHook,
     DISARM.check,
     DISARM.protect,
     DISARM.retainOnDelete,
+    DISARM.ignoreChanges,
+    {
+      file: "components/admissionGuard.ts",
+      from: 'validationActions: ["Deny"]',
+      to: 'validationActions: ["Audit"]',
+    },
     STRIKES.renamed,
   ),
   {

@@ -14,7 +14,7 @@ const SHORT: readonly string[] = [
   "removed from the program",
   "re-parented with alias",
   "all guards gone in one commit, renamed",
-  "the hook made a no-op, check, protect and retainOnDelete gone, renamed",
+  "all options gone in a first commit and applied, removed in a second",
   "pulumi destroy",
   "state lost",
   // The policy in the cluster.

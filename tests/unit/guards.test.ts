@@ -77,7 +77,7 @@ describe("admissionGuardFindings", () => {
       ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map(
         (kind) =>
           `${kind} llm-serving-delete-guard is missing in the cluster: the cluster may let coder-predictor be ` +
-          "deleted; `pulumi up --refresh` puts it back",
+          "deleted; `pulumi up --refresh --skip-preview` puts it back",
       ),
     );
   });
