@@ -1,6 +1,6 @@
 import type { Attack } from "./attack.ts";
 import { commandAttacks } from "./commands.ts";
-import { crashAttacks } from "./crashes.ts";
+import { apiServerKilled, killAttacks } from "./crashes.ts";
 import { guardAttacks, identityAttacks } from "./edits.ts";
 import { handAttacks } from "./hands.ts";
 
@@ -14,6 +14,7 @@ export function allAttacks(kills: number): readonly Attack[] {
     ...guardAttacks,
     ...commandAttacks,
     ...handAttacks,
-    ...crashAttacks(kills),
+    apiServerKilled,
+    ...killAttacks(kills),
   ];
 }

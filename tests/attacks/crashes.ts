@@ -59,7 +59,8 @@ function started(victim: Victim) {
   });
 }
 
-const apiServerKilled: Attack = {
+/** The API server killed under an `up`. */
+export const apiServerKilled: Attack = {
   name: "API server killed in the middle of an up",
   expected: "harmless",
   run: async (victim) => {
@@ -100,6 +101,6 @@ async function fetchReady(env: Readonly<Record<string, string>>): Promise<boolea
 }
 
 /** @param kills how often `up` is killed, each time at another moment */
-export function crashAttacks(kills: number): readonly Attack[] {
-  return [apiServerKilled, ...Array.from({ length: kills }, (_, index) => killed(index))];
+export function killAttacks(kills: number): readonly Attack[] {
+  return Array.from({ length: kills }, (_, index) => killed(index));
 }

@@ -15,7 +15,7 @@ const BY_CONTENT = /(\$kubernetes:core\/v1:ConfigMap::clef-serve-boot-)[0-9a-f]{
 const withoutStack = (urn: string): string =>
   urn.replace(/^urn:pulumi:[^:]+::/, "").replace(BY_CONTENT, "$1<hash>");
 
-const committed = JSON.parse(readFileSync(FILE, "utf8")) as readonly string[];
+const committed = (): readonly string[] => JSON.parse(readFileSync(FILE, "utf8")) as string[];
 
 /** Those of `wanted` by which no resource would be found. */
 function lost(wanted: readonly string[], known: ReadonlySet<string>): string[] {
@@ -29,11 +29,13 @@ describe("names are a contract", () => {
       const { resources } = await runProgram(stack, completed(stackFile(stack)));
       const own = resources.map(({ urn }) => withoutStack(urn));
       if (process.env.UPDATE_GOLDEN === "1") {
-        const all = new Set([...committed, ...own]);
+        const all = new Set([...committed(), ...own]);
         writeFileSync(FILE, `${JSON.stringify([...all].sort(), null, 2)}\n`);
       }
-      expect(lost(committed, knownUrns(resources)), "give the resource an alias").to.deep.equal([]);
-      const news = own.filter((urn) => !committed.includes(urn));
+      expect(lost(committed(), knownUrns(resources)), "give the resource an alias").to.deep.equal(
+        [],
+      );
+      const news = own.filter((urn) => !committed().includes(urn));
       expect(news, "write them down with `make golden`").to.deep.equal([]);
     });
   }
