@@ -37,6 +37,20 @@ describe("objects of the dev stack", function () {
 
   const live = async (...what: string[]) =>
     (await kubectlJson(lab(), "get", ...what, NAMESPACE_FLAG)) as Live;
+  /** Name of the ConfigMap that clef-serve's pods refer to. */
+  const bootFiles = async () => {
+    const args = ["get", "deployment", "clef-serve", NAMESPACE_FLAG, "-o=yaml"];
+    return /clef-serve-boot-[0-9a-f]{10}/.exec(await kubectl(lab(), ...args))?.[0] ?? "none";
+  };
+  /** Moves every component below a new one. */
+  const belowAnother = (aliases: string) =>
+    victim.edit({
+      file: "index.ts",
+      from: "const opts = { providers: { kubernetes: provider } };",
+      to:
+        'const above = new pulumi.ComponentResource("llm-serving:index:Above", "above");\n' +
+        `const opts = { providers: { kubernetes: provider }, parent: above${aliases} };`,
+    });
   const stackFile = (from: string, to: string) =>
     victim.edit({ file: "Pulumi.dev.yaml", from, to });
 
@@ -84,14 +98,7 @@ describe("objects of the dev stack", function () {
 
   it("A04 moves every object below another component by aliases, without create or delete", async () => {
     const deployment = await live("deployment", "candle-vllm");
-    await victim.edit({
-      file: "index.ts",
-      from: "const opts = { providers: { kubernetes: provider } };",
-      to:
-        'const above = new pulumi.ComponentResource("llm-serving:index:Above", "above");\n' +
-        "const opts = { providers: { kubernetes: provider }, parent: above, " +
-        "aliases: [{ parent: pulumi.rootStackResource }] };",
-    });
+    await belowAnother(", aliases: [{ parent: pulumi.rootStackResource }]");
     const preview = must(await victim.preview(), "preview");
     expect(preview.stdout).to.include("+ 1 to create").and.not.include("to delete");
     await victim.mustUp();
@@ -103,13 +110,7 @@ describe("objects of the dev stack", function () {
   });
 
   it("A04 refuses the same move without aliases, in the preview", async () => {
-    await victim.edit({
-      file: "index.ts",
-      from: "const opts = { providers: { kubernetes: provider } };",
-      to:
-        'const above = new pulumi.ComponentResource("llm-serving:index:Above", "above");\n' +
-        "const opts = { providers: { kubernetes: provider }, parent: above };",
-    });
+    await belowAnother("");
     const preview = await victim.preview();
     expect(preview.code).to.not.equal(0);
     expect(textOf(preview)).to.match(SAYS.engine);
@@ -180,26 +181,10 @@ describe("objects of the dev stack", function () {
     try {
       await eventually(() => Promise.resolve(events.includes("clef-serve-boot-") || undefined));
       const file = "images/clef-serve/requirements.txt";
-      const first = await kubectl(
-        lab(),
-        "get",
-        "deployment",
-        "clef-serve",
-        NAMESPACE_FLAG,
-        "-o=yaml",
-      );
-      const former = /clef-serve-boot-[0-9a-f]{10}/.exec(first)?.[0] ?? "none";
+      const former = await bootFiles();
       await victim.append(file, "# another comment\n");
       await victim.mustUp();
-      const second = await kubectl(
-        lab(),
-        "get",
-        "deployment",
-        "clef-serve",
-        NAMESPACE_FLAG,
-        "-o=yaml",
-      );
-      const latter = /clef-serve-boot-[0-9a-f]{10}/.exec(second)?.[0] ?? "none";
+      const latter = await bootFiles();
       expect(latter).to.not.equal(former);
       expect((await live("deployment", "clef-serve")).metadata.uid).to.equal(
         deployment.metadata.uid,
