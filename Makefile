@@ -59,6 +59,11 @@ fuzz: export PLANS ?= 200
 fuzz: $(packages) ## generated stacks and plans against oracles and the real scheduler (COUNT=10000 PLANS=200)
 	node tests/fuzz/fuzz.ts
 
+.PHONY: attacks
+attacks: export KILLS ?= 30
+attacks: $(packages) ## every attack on coder-predictor, on a lab of its own (KILLS=30)
+	node tests/attacks/run.ts
+
 .PHONY: golden
 golden: $(packages) ## rewrites the committed resource graphs
 	UPDATE_GOLDEN=1 mocha 'tests/golden/*.test.ts'
