@@ -51,7 +51,7 @@ recover: $(packages) ## clears what a killed run left behind, after asking (STAC
 
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
-	mocha 'tests/**/*.test.ts'
+	mocha --parallel --jobs 2 'tests/**/*.test.ts' # each file has labs of its own, and mostly waits
 
 .PHONY: fuzz
 fuzz: export COUNT ?= 10000

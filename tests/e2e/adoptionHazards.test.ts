@@ -20,7 +20,7 @@ const repository = resolve(import.meta.dirname, "..", "..");
 
 describe("adoption of what cannot be adopted as it is", function () {
   this.timeout(120_000);
-  const lab = useLab("test-adopt");
+  const lab = useLab("test-adopt-hazards");
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "adoption-"));
@@ -155,7 +155,7 @@ describe("adoption of what cannot be adopted as it is", function () {
 
 describe("adoption that is killed halfway", function () {
   this.timeout(180_000);
-  const lab = useLab("test-adopt");
+  const lab = useLab("test-adopt-killed");
 
   it("goes on in a second run, after the dead run's lock is gone", async () => {
     await startFrom(lab(), "plain");
