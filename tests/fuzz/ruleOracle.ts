@@ -37,22 +37,26 @@ function clusterRule(raw: Raw): Violation | undefined {
 
 /** Names of nodes and clients are listed once. */
 function distinctRules(raw: Raw): Violation[] {
-  const again = (list: unknown, key: (at: number) => string) =>
-    Array.isArray(list)
-      ? list.flatMap((entry: unknown, at) => {
-          const first = list.findIndex((other) => nameOf(other) === nameOf(entry));
-          const doubled = typeof nameOf(entry) === "string" && first < at;
-          return doubled ? [{ reason: "listed twice", keys: [key(at)] }] : [];
-        })
-      : [];
+  const again = (values: readonly unknown[], key: (at: number) => string) =>
+    values.flatMap((value, at) =>
+      typeof value === "string" && values.indexOf(value) < at
+        ? [{ reason: "listed twice" as const, keys: [key(at)] }]
+        : [],
+    );
   return [
-    ...again(raw.gpuNodes, (at) => `gpuNodes[${at}].name`),
-    ...again(valueAt(raw, "access.clients"), (at) => `access.clients[${at}]`),
+    ...again(nodeNames(raw), (at) => `gpuNodes[${at}].name`),
+    ...again(listAt(raw, "access.clients"), (at) => `access.clients[${at}]`),
   ];
 }
 
-function nameOf(entry: unknown): unknown {
-  return isMap(entry) ? entry.name : entry;
+/** The name of each entry; an entry that is no map, such as a bare text, has none. */
+function nodeNames(raw: Raw): readonly unknown[] {
+  return listAt(raw, "gpuNodes").map((entry) => (isMap(entry) ? entry.name : undefined));
+}
+
+function listAt(raw: Raw, key: string): readonly unknown[] {
+  const value: unknown = valueAt(raw, key);
+  return Array.isArray(value) ? value : [];
 }
 
 function workloadRules(
@@ -63,7 +67,7 @@ function workloadRules(
 ): Violation[] {
   if (!isMap(raw[key])) return [];
   const found: Violation[] = [];
-  const names = Array.isArray(raw.gpuNodes) ? raw.gpuNodes.map(nameOf) : [];
+  const names = nodeNames(raw);
   const namesKnown =
     names.length > 0 &&
     new Set(names).size === names.length &&

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { checkRemedy } from "../fuzz/remedies.ts";
+import { configViolations } from "../fuzz/ruleOracle.ts";
 import {
   assertBalanced,
   compareVerdicts,
@@ -7,6 +8,7 @@ import {
   fuzzStacks,
   sweepSlips,
 } from "../fuzz/stackFuzz.ts";
+import type { Raw } from "../fuzz/violation.ts";
 import { smallStack, withValue } from "./configFixtures.ts";
 
 describe("generated stacks against the oracles", function () {
@@ -61,6 +63,15 @@ describe("generated stacks against the oracles", function () {
     expect(() => {
       assertBalanced({ ...counts, refused: { configuration: 28, plan: 2 } });
     }).to.throw("only 2 of 100 stacks: plan");
+  });
+
+  it("takes a bare text among the nodes for no name", () => {
+    const [node] = smallStack().gpuNodes as readonly Raw[];
+    const stack = withValue(smallStack(), ["gpuNodes"], [node?.name, node]);
+    const reasons = configViolations(stack).map(({ reason }) => reason);
+    expect(reasons).to.include("value or key").and.not.include("listed twice");
+    const twice = withValue(smallStack(), ["gpuNodes"], [node, node]);
+    expect(configViolations(twice).map(({ reason }) => reason)).to.include("listed twice");
   });
 
   it("reports a remedy that does not help, and lets one pass that does", () => {
