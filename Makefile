@@ -34,6 +34,12 @@ lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
 preview: $(packages) ## what an edit would do (STACK=dev)
 	node lab/pulumi.ts $(STACK) preview
 
+.PHONY: review
+review: STACK = prod
+review: BASE ?= HEAD
+review: $(packages) ## what an edit does, as a page for a reviewer in .review/ (STACK=prod BASE=HEAD)
+	node review/review.ts --stack $(STACK) --base $(BASE) || [ $$? -eq 2 ] # 2: it changes something
+
 .PHONY: adopt-plan
 adopt-plan: STACK = prod
 adopt-plan: $(packages) ## what adopting a kubectl-applied namespace would change (STACK=prod)

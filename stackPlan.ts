@@ -9,7 +9,7 @@ import { CLEF_SERVE, SYSTEMONE_ROUTE } from "./components/names.ts";
 export interface StackWorkload
   extends
     Workload,
-    Pick<ClefServeConfig, "coldStartSeconds">,
+    Pick<ClefServeConfig, "coldStartSeconds" | "graceSeconds">,
     Partial<Pick<ClefServeConfig, "bootstrap" | "packagesClaim">>,
     Partial<Pick<EngineConfig, "hfTokenSecret">> {}
 

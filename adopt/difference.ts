@@ -38,7 +38,12 @@ export function differences(live: KubernetesObject, wanted: KubernetesObject): D
   return compared("", stated(live), stated(wanted)).sort((a, b) => a.path.localeCompare(b.path));
 }
 
-function compared(path: string, live: unknown, wanted: unknown): Difference[] {
+/**
+ * Each field in which two values differ, in the order of their keys; list items are told apart by name where they have
+ * one.
+ * @param path where the values stand, "" at the top
+ */
+export function compared(path: string, live: unknown, wanted: unknown): Difference[] {
   if (isDeepStrictEqual(live, wanted)) return [];
   if (isFields(live) && isFields(wanted)) return comparedFields(path, live, wanted, field);
   if (Array.isArray(live) && Array.isArray(wanted)) return comparedLists(path, live, wanted);

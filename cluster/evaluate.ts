@@ -8,7 +8,7 @@ import { coderServiceWarnings } from "./coderService.ts";
 import type { ClusterFacts, ObjectName } from "./facts.ts";
 import { holdersOf, holderWarnings, liveCards, liveGpus, ownDeployments } from "./holders.ts";
 import { nodeProblems, nodesByHostname, nodeWarnings } from "./nodes.ts";
-import { objectProblems, strangerWarnings } from "./objects.ts";
+import { objectProblems, strangersOf, strangerWarnings } from "./objects.ts";
 import { missingReferences, referencesOf } from "./references.ts";
 
 /** What the facts are held against. */
@@ -25,10 +25,14 @@ export interface EvaluationArgs {
 
 /** What the live cluster means for a stack. */
 export interface ClusterState {
+  /** URL of the API server that answered. */
+  readonly server: string;
   /** Numbers for the plan. */
   readonly gpus: LiveGpus;
   /** The cards of each configured node as they are held now. */
   readonly cards: readonly NodeCards[];
+  /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
+  readonly strangers: readonly string[];
   /** Why the stack cannot work on this cluster, one line each. */
   readonly problems: readonly string[];
   /** What works but deserves a look, one line each. */
@@ -50,9 +54,12 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
     facts.guard === undefined || !config.cluster.admissionGuard
       ? { warnings: [], notes: [] }
       : admissionGuardFindings(facts.guard);
+  const strangers = strangersOf(facts.objects, [...wanted, ...references], stack);
   return {
+    server: facts.server,
     gpus: liveGpus(gpuNodes, live, holders),
     cards: liveCards(gpuNodes, holders),
+    strangers,
     problems: [
       ...nodeProblems(gpuNodes, live, workloads),
       ...(adopting ? [] : objectProblems(facts.objects, wanted, stack)),
@@ -62,7 +69,7 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...nodeWarnings(gpuNodes, live),
       ...holderWarnings(holders, workloads, now),
       ...missing.warnings,
-      ...strangerWarnings(facts.objects, [...wanted, ...references], stack),
+      ...strangerWarnings(strangers),
       ...(facts.coderService === undefined
         ? []
         : coderServiceWarnings(facts.coderService, config.coderService)),

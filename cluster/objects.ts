@@ -42,10 +42,10 @@ export function objectProblems(
 }
 
 /**
- * Objects of the namespace that this stack neither owns nor refers to nor wants, as one warning.
+ * Objects of the namespace that this stack neither owns nor refers to nor wants: "ConfigMap notes".
  * @param known what the program creates or refers to
  */
-export function strangerWarnings(
+export function strangersOf(
   objects: readonly LiveObject[],
   known: readonly ObjectName[],
   stack: string,
@@ -58,11 +58,16 @@ export function strangerWarnings(
       !names.has(idOf(nameOf({ kind, metadata }))) &&
       !(metadata.ownerReferences ?? []).some(({ controller }) => controller === true),
   );
-  if (strangers.length === 0) return [];
-  const listed = strangers.slice(0, MAX_NAMES).map(({ kind, metadata }) => {
+  return strangers.map(({ kind, metadata }) => {
     const owner = metadata.annotations?.[STACK_ANNOTATION];
     return `${kind} ${metadata.name ?? ""}${owner === undefined ? "" : ` (of stack ${owner})`}`;
   });
+}
+
+/** {@link strangersOf} as one warning, or none. */
+export function strangerWarnings(strangers: readonly string[]): readonly string[] {
+  if (strangers.length === 0) return [];
+  const listed = strangers.slice(0, MAX_NAMES);
   const more = strangers.length > MAX_NAMES ? ` and ${strangers.length - MAX_NAMES} more` : "";
   return [`in namespace ${NAMESPACE}, but not of this stack: ${listed.join(", ")}${more}`];
 }

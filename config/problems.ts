@@ -1,7 +1,7 @@
 import type { Field, Path } from "./fields.ts";
 import { sampleYaml } from "./fields.ts";
 import { PROJECT } from "./schema.ts";
-import { isSecretName, isSecretValue } from "./secrets.ts";
+import { HIDDEN, isSecretName, isSecretValue } from "./secrets.ts";
 
 /** One thing that is wrong with a stack's configuration. */
 export interface Problem {
@@ -39,9 +39,6 @@ const PLAIN_SEGMENT = /^[A-Za-z_][\w-]*$/;
 const SAYABLE_SEGMENT = /^[^"\\\p{C}]{1,60}$/u;
 const PRINTABLE = /^\P{C}+$/u;
 const LONGEST_SHOWN = 80;
-
-/** Stands for a value that may be a secret. */
-export const HIDDEN = "(hidden)";
 
 const clip = (text: string): string =>
   text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;

@@ -14,9 +14,9 @@ import {
   keysOf,
 } from "./fields.ts";
 import type { Problem } from "./problems.ts";
-import { HIDDEN, keyOf, Remedies, shown } from "./problems.ts";
+import { keyOf, Remedies, shown } from "./problems.ts";
 import { stackSchema } from "./schema.ts";
-import { isSecretValue } from "./secrets.ts";
+import { HIDDEN, isSecretValue } from "./secrets.ts";
 
 /** Depth below which nothing is looked at. */
 const DEEPEST = 10;

@@ -3,6 +3,9 @@
  * a token in a Deployment's environment ends up in the state, in every preview and in the cluster.
  */
 
+/** Stands for a value that may be a secret. */
+export const HIDDEN = "(hidden)";
+
 const SECRET_WORD =
   /(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|CREDENTIALS|APIKEY|BEARER)$/;
 const SECRET_PAIR = /\b(API|ACCESS|PRIVATE|SECRET|AUTH|SIGNING|ENCRYPTION|LICENSE) KEYS?\b/;
@@ -31,7 +34,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Shapes of well-known credentials; each is specific enough not to match a path or an image. */
-const SECRET_VALUES: readonly RegExp[] = [
+export const SECRET_VALUES: readonly RegExp[] = [
   /\bhf_(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{8,}/, // Hugging Face
   /\bhf_[A-Za-z]{20,}/,
   /\b(sk|pk|rk)-[\w-]{16,}/, // OpenAI, Anthropic and alike

@@ -1,12 +1,6 @@
-import {
-  cellStyle,
-  type CellRow,
-  type CellStyle,
-  drawCells,
-  letters,
-  type Paint,
-} from "./cardCells.ts";
-import { type CardSlots, seatPods } from "./cardSlots.ts";
+import { cellStyle, type CellStyle, drawCells, letters, type Paint } from "./cardCells.ts";
+import { type CardRow, cardRows } from "./cardRows.ts";
+import { nameColumn, shorten } from "./shorten.ts";
 import type { LiveGpus } from "./pool.ts";
 import type { GpuNode, Workload } from "./workload.ts";
 
@@ -63,15 +57,6 @@ export function plannedCards(
   }));
 }
 
-/** What is drawn of one node in one state. */
-interface Row extends CellRow {
-  readonly name: string;
-  readonly tag: string;
-  readonly summary: string;
-}
-
-const maxNameWidth = 20;
-
 /**
  * Draws who sits on which card, one line per node and state: a pod of several cards is one cell that
  * spans them, cards that do not exist stand behind a double line.
@@ -85,7 +70,7 @@ const maxNameWidth = 20;
  */
 export function cardMap(after: readonly NodeCards[], options: CardMapOptions = {}): string {
   const { before, colour = false, width = 96 } = options;
-  const rows = stateRows(after, before);
+  const rows = cardRows(after, before);
   const holders = rows.flatMap(({ slots }) => slots.filter((slot) => slot !== undefined));
   const labels = [...new Set(holders.filter((h) => h.unmanaged !== true).map((h) => h.label))];
   const nameWidth = nameColumn(rows.map(({ name }) => name));
@@ -108,36 +93,6 @@ export function cardMap(after: readonly NodeCards[], options: CardMapOptions = {
     .join("\n");
 }
 
-function stateRows(after: readonly NodeCards[], before?: readonly NodeCards[]): readonly Row[] {
-  if (before === undefined) return after.map((node) => toRow(node, "", seatPods(node)));
-  const earlier = new Map(before.map((node) => [node.name, node]));
-  const planned = new Set(after.map(({ name }) => name));
-  const gone = before.filter(({ name }) => !planned.has(name));
-  return [
-    ...after.flatMap((node) => {
-      const was = earlier.get(node.name);
-      if (was === undefined) return [toRow(node, "after", seatPods(node))];
-      const seats = seatPods(was);
-      const rows = [toRow(was, "before", seats), toRow(node, "after", seatPods(node, seats))];
-      return sameSeats(rows) ? [toRow(node, "same", seats)] : rows;
-    }),
-    ...gone.map((node) => toRow(node, "before", seatPods(node))),
-  ];
-}
-
-function toRow({ name, cards }: NodeCards, tag: string, slots: CardSlots): Row {
-  const used = slots.filter((slot) => slot !== undefined).length;
-  const rest = cards - used;
-  const verdict = rest === 0 ? "full" : rest > 0 ? `${rest} free` : `${-rest} too many`;
-  return { name, tag, cards, slots, summary: `${used} of ${cards} used, ${verdict}` };
-}
-
-function sameSeats(rows: readonly Row[]): boolean {
-  const text = ({ cards, slots }: Row) =>
-    JSON.stringify([cards, slots.map((slot) => [slot?.label, slot?.cards])]);
-  return new Set(rows.map(text)).size === 1;
-}
-
 function legend(
   style: CellStyle,
   labels: readonly string[],
@@ -154,7 +109,7 @@ function legend(
 }
 
 /** One line for each pod that holds cards and is not managed here. */
-function strangers(rows: readonly Row[], width: number): readonly string[] {
+function strangers(rows: readonly CardRow[], width: number): readonly string[] {
   const lines = rows.flatMap(({ name, slots }) =>
     [...new Set(slots)].flatMap((holder) =>
       holder?.unmanaged === true
@@ -178,20 +133,6 @@ function painter(labels: readonly string[]): Paint {
     const background = backgrounds[labels.indexOf(holder.label) % backgrounds.length] ?? 47;
     return `\u001b[${holder.unmanaged === true ? "97;41" : `30;${background}`}m${text}\u001b[0m`;
   };
-}
-
-/** Cuts the middle out of a text that is too long: both ends of a name tell hosts apart. */
-function shorten(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const tail = Math.floor((width - 1) / 2);
-  return `${text.slice(0, width - 1 - tail)}…${text.slice(text.length - tail)}`;
-}
-
-/** Columns for the names: cut only as far as no two of them become equal. */
-function nameColumn(names: readonly string[]): number {
-  const short = new Set(names.map((name) => shorten(name, maxNameWidth)));
-  const full = longest(names);
-  return short.size === new Set(names).size ? Math.min(maxNameWidth, full) : full;
 }
 
 function longest(texts: readonly string[]): number {

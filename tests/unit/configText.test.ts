@@ -2,7 +2,8 @@ import { expect } from "chai";
 import type { Path } from "../../config/fields.ts";
 import { isBoolean, isNumeric, leaves } from "../../config/fields.ts";
 import { parseStackConfig } from "../../config/parse.ts";
-import { HIDDEN, keyOf, shown } from "../../config/problems.ts";
+import { keyOf, shown } from "../../config/problems.ts";
+import { HIDDEN } from "../../config/secrets.ts";
 import { DIGEST, fullStack, refusals, smallStack, withValue } from "./configFixtures.ts";
 
 const IMAGE: Path = ["candleVllm", "image"];

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { ClusterFacts } from "../../cluster/facts.ts";
+import { previewFacts } from "../../previewFacts.ts";
 import { previewReport } from "../../previewReport.ts";
 import { planStack } from "../../stackPlan.ts";
 import { facts, judged, liveNode, livePod, podOf, stackConfig } from "./clusterFixtures.ts";
@@ -7,7 +8,7 @@ import { facts, judged, liveNode, livePod, podOf, stackConfig } from "./clusterF
 /** The report of a stack on a cluster, or offline. */
 function reported(of: ClusterFacts | undefined, config = stackConfig()) {
   const cluster = of === undefined ? undefined : judged(of, config);
-  return previewReport({ config, plan: planStack(config, cluster?.gpus), cluster });
+  return previewReport(previewFacts({ config, plan: planStack(config, cluster?.gpus), cluster }));
 }
 
 const base = stackConfig();

@@ -1,0 +1,101 @@
+import type { ClusterState } from "./cluster.ts";
+import type { StackConfig } from "./config.ts";
+import { type NodeCards, plannedCards } from "./gpu/cardMap.ts";
+import { planWarnings } from "./gpu/warnings.ts";
+import { type StackPlan, type StackWorkload, workloadsOf } from "./stackPlan.ts";
+
+/**
+ * Environment variable of a preview that is reviewed: the file into which the program writes its facts as JSON.
+ * `make review` sets it; the report there and the one that the preview prints say the same, since both read these.
+ */
+export const FACTS_FILE = "LLM_SERVING_FACTS_FILE";
+
+/** What a preview is about. */
+export interface PreviewArgs {
+  readonly config: StackConfig;
+  readonly plan: StackPlan;
+  /** Undefined in an offline preview. */
+  readonly cluster: ClusterState | undefined;
+}
+
+/** What is known of a workload beyond the engine's own list of changes. */
+export type WorkloadFacts = Pick<
+  StackWorkload,
+  "name" | "replicas" | "rollout" | "coldStartSeconds" | "graceSeconds"
+>;
+
+/** What the program knows of a preview beyond the engine's own list of changes. Plain data: it survives JSON. */
+export interface PreviewFacts {
+  /** Context of the kubeconfig. */
+  readonly context: string;
+  /** URL of the API server that answered; absent offline. */
+  readonly server?: string | undefined;
+  /** The cards that exist as they are held now; absent offline. */
+  readonly before?: readonly NodeCards[] | undefined;
+  /** The same as planned. */
+  readonly after: readonly NodeCards[];
+  /** "fits: 2 of 4 cards used on worker-1, 2 free". */
+  readonly verdict: string;
+  /** Names of the workloads with 0 replicas. */
+  readonly parked: readonly string[];
+  readonly workloads: readonly WorkloadFacts[];
+  /** Workload behind coder-predictor as planned. */
+  readonly coderBackend: string;
+  /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
+  readonly strangers: readonly string[];
+  /** What works but deserves a look, one line each, cluster first. */
+  readonly warnings: readonly string[];
+  /** What could not be checked, one line each. */
+  readonly notes: readonly string[];
+}
+
+const NO_CLIENTS =
+  "llm-serving:access.clients = []: every pod of the cluster may connect, and the engines have no authentication; " +
+  "set it to the namespaces that may";
+
+/** The facts of a preview. Pure. */
+export function previewFacts({ config, plan, cluster }: PreviewArgs): PreviewFacts {
+  const workloads = workloadsOf(config);
+  const after = existing(plannedCards(workloads, config.gpuNodes, cluster?.gpus), plan);
+  const refused = plan.problems.length + (cluster?.problems.length ?? 0) > 0;
+  return {
+    context: config.cluster.context,
+    server: cluster?.server,
+    before: cluster === undefined ? undefined : existing(cluster.cards, plan),
+    after,
+    verdict: refused ? "refused, see the error" : `${fitText(plan)}${after.map(useOf).join("; ")}`,
+    parked: workloads.filter(({ replicas }) => replicas === 0).map(({ name }) => name),
+    workloads: workloads.map(({ name, replicas, rollout, coldStartSeconds, graceSeconds }) => ({
+      ...{ name, replicas, rollout, coldStartSeconds, graceSeconds },
+    })),
+    coderBackend: config.coderService.backend,
+    strangers: cluster?.strangers ?? [],
+    warnings: [
+      ...(cluster?.warnings ?? []),
+      ...planWarnings(plan, workloads, { coderBackend: config.coderService.backend }),
+      ...(config.access.clients.length === 0 ? [NO_CLIENTS] : []),
+    ],
+    notes: cluster?.notes ?? [],
+  };
+}
+
+/** The nodes with the cards that they really have: the smaller of configured and allocatable. */
+function existing(nodes: readonly NodeCards[], { pools }: StackPlan): readonly NodeCards[] {
+  return nodes.map((node) => {
+    const allocatable = pools.get(node.name)?.allocatable ?? node.cards;
+    return { ...node, cards: Math.min(node.cards, allocatable) };
+  });
+}
+
+/** Memory that is tight is a verdict of its own. */
+function fitText({ fits, workloads }: StackPlan): string {
+  const marginal = Object.entries(fits)
+    .filter(([name, { verdict }]) => verdict === "marginal" && workloads[name] === "running")
+    .map(([name]) => name);
+  return marginal.length === 0 ? "fits: " : `fits, with little memory for ${marginal.join(", ")}: `;
+}
+
+function useOf({ name, cards, holders }: NodeCards): string {
+  const used = holders.reduce((sum, holder) => sum + holder.cards, 0);
+  return `${used} of ${cards} cards used on ${name}, ${cards - used} free`;
+}

@@ -1,0 +1,59 @@
+import { code, valueText } from "./markdownText.ts";
+import { maskedValue } from "./maskSecrets.ts";
+import { type FieldChange, OPERATIONS, type ResourceChange } from "./resourceChange.ts";
+import type { Section } from "./sections.ts";
+
+/** Every resource that changes, by what happens to it, with each field before and after. */
+export function changesSection(changes: readonly ResourceChange[]): Section | undefined {
+  if (changes.length === 0) return undefined;
+  const byOperation = Map.groupBy(changes, ({ operation }) => operation);
+  const lines = OPERATIONS.flatMap((operation) => {
+    const group = byOperation.get(operation) ?? [];
+    const title = `#### ${operation} (${group.length})`;
+    return group.length === 0 ? [] : [title, "", ...linesOf(group)];
+  });
+  return { head: ["### Changes", ""], lines };
+}
+
+function linesOf(group: readonly ResourceChange[]): readonly string[] {
+  return group.flatMap((change) => {
+    const { kind, name, replacedFor, fields } = change;
+    const why =
+      replacedFor.length === 0 ? "" : `, replaced for ${replacedFor.map(code).join(", ")}`;
+    const title = `${kind} ${code(name)}${why}`;
+    return fields.length === 0
+      ? [`- ${title}`]
+      : [title, "", "| field | before | after |", "|---|---|---|", ...rowsOf(fields, kind), ""];
+  });
+}
+
+function rowsOf(fields: readonly FieldChange[], kind: string): readonly string[] {
+  return fields.map(({ path, before, after }) => {
+    const [old, planned] = shortened(
+      maskedValue(before, path, kind),
+      maskedValue(after, path, kind),
+    );
+    return `| ${code(path)} | ${valueText(old)} | ${valueText(planned)} |`;
+  });
+}
+
+/** Two lists of words, such as a command's arguments, without the words at both ends that they share, but for one. */
+function shortened(before: unknown, after: unknown): readonly [unknown, unknown] {
+  if (!isWords(before) || !isWords(after)) return [before, after];
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const shown = (words: readonly string[]): string =>
+    [
+      ...(start > 1 ? ["…"] : []),
+      ...words.slice(Math.max(0, start - 1), words.length - Math.max(0, end - 1)),
+      ...(end > 1 ? ["…"] : []),
+    ].join(" ");
+  return [shown(before), shown(after)];
+}
+
+function isWords(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

@@ -1,0 +1,12 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+/** Version of the Pulumi CLI on an environment's PATH, such as "3.274.1"; "unknown" where it does not say. */
+export async function cliVersion(env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)("pulumi", ["version"], { env });
+    return stdout.trim().replace(/^v/, "");
+  } catch {
+    return "unknown";
+  }
+}

@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { FACTS_FILE, type PreviewFacts } from "../previewFacts.ts";
+
+/** What a preview left behind. */
+export interface PreviewRun {
+  /** The CLI's event log, one event a line; empty where it failed before its first event. */
+  readonly events: string;
+  /** Absent when the program stopped before it had looked at the cluster. */
+  readonly facts: PreviewFacts | undefined;
+  /** What the CLI printed, on both streams, with its own diff. */
+  readonly printed: string;
+  /** Wall-clock time of the CLI. */
+  readonly seconds: number;
+}
+
+/** What is previewed, and with what. */
+export interface PreviewOptions {
+  readonly stack: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Stack file instead of the stack's own. */
+  readonly configFile?: string | undefined;
+  /** Folders of policy packs that run with it. */
+  readonly policyPacks?: readonly string[] | undefined;
+}
+
+const repository = resolve(import.meta.dirname, "..");
+
+/**
+ * Runs `pulumi preview` with its event log, the way that Pulumi's Automation API does, and takes the program's facts.
+ * Both lie in a folder that only this user can read and that is removed in the end.
+ * @throws Error when the CLI cannot be started
+ */
+export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
+  const { stack, env, configFile, policyPacks = [] } = options;
+  const folder = await mkdtemp(join(tmpdir(), "llm-serving-review-"));
+  const [log, facts] = [join(folder, "events.jsonl"), join(folder, "facts.json")];
+  const args = [
+    "preview",
+    `--stack=${stack}`,
+    "--diff",
+    "--non-interactive",
+    "--color=never",
+    `--event-log=${log}`,
+    ...(configFile === undefined ? [] : [`--config-file=${configFile}`]),
+    ...policyPacks.map((pack) => `--policy-pack=${pack}`),
+  ];
+  try {
+    const begin = performance.now();
+    // The CLI hides --event-log from people: this variable shows it.
+    const variables = { ...env, PULUMI_DEBUG_COMMANDS: "true", [FACTS_FILE]: facts };
+    const printed = await printedBy(args, variables);
+    const seconds = (performance.now() - begin) / 1000;
+    const written = await contentOf(facts);
+    return {
+      events: await contentOf(log),
+      facts: written === "" ? undefined : (JSON.parse(written) as PreviewFacts),
+      printed,
+      seconds,
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** @returns what it printed on both streams; whether it failed stands in the events */
+async function printedBy(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn("pulumi", args, { cwd: repository, env, stdio: ["ignore", "pipe", "pipe"] });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  return new Promise((done, reject) => {
+    child
+      .on("error", (error) => {
+        reject(new Error(`pulumi: ${error.message}; it must be on PATH`));
+      })
+      .on("close", () => {
+        done(printed);
+      });
+  });
+}
+
+async function contentOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    return "";
+  }
+}
