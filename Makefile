@@ -40,6 +40,11 @@ review: BASE ?= HEAD
 review: $(packages) ## what an edit does, as a page for a reviewer in .review/ (STACK=prod BASE=HEAD)
 	node review/review.ts --stack $(STACK) --base $(BASE) || [ $$? -eq 2 ] # 2: it changes something
 
+.PHONY: drift
+drift: STACK = prod
+drift: $(packages) ## whether the cluster is what the program says, by reads alone (STACK=prod)
+	node lab/pulumi.ts $(STACK) preview --refresh --expect-no-changes --non-interactive
+
 .PHONY: adopt-plan
 adopt-plan: STACK = prod
 adopt-plan: $(packages) ## what adopting a kubectl-applied namespace would change (STACK=prod)

@@ -8,6 +8,7 @@ import { CoderPredictor } from "./components/coderPredictor.ts";
 import { refuseDelete } from "./components/guards.ts";
 import { CODER_BASE_URL } from "./components/names.ts";
 import { Reasoning } from "./components/reasoning.ts";
+import { Reviewer } from "./components/reviewer.ts";
 import { ServingNamespace } from "./components/servingNamespace.ts";
 import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
@@ -49,6 +50,7 @@ const coderPredictor = new CoderPredictor(
   { stack, ...config.coderService, hooks },
   inNamespace,
 );
+if (config.access.reviewer) new Reviewer("reviewer", { stack }, inNamespace);
 
 export const gpuAllocation = plan.allocation;
 export const workloads = plan.workloads;

@@ -60,13 +60,12 @@ export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
  * ignored would look as if it worked.
  * @returns one line each, in the form of the plan's problems
  */
-export function notBuiltYet({ clefServe, access }: StackConfig): string[] {
+export function notBuiltYet({ clefServe }: StackConfig): string[] {
   const refused = (key: string, value: string, only: string): string =>
     `llm-serving:${key} = ${value}: not built yet (${only}); set it to ${only} or remove it`;
   return [
     ...(clefServe.bootstrap === "install"
       ? []
       : [refused("clefServe.bootstrap", clefServe.bootstrap, "install")]),
-    ...(access.reviewer ? [refused("access.reviewer", "true", "false")] : []),
   ];
 }

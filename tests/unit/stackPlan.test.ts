@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
+import { REVIEWER } from "../../components/reviewer.ts";
 import { completed, runProgram, stackFile } from "../support/program.ts";
 import { serverOf } from "../support/objects.ts";
 
@@ -33,11 +34,6 @@ describe("the program", () => {
       { bootstrap: "prepared", packagesClaim: "packages" },
       "llm-serving:clefServe.bootstrap = prepared: not built yet (install); set it to install or remove it",
     ],
-    [
-      "access",
-      { reviewer: true },
-      "llm-serving:access.reviewer = true: not built yet (false); set it to false or remove it",
-    ],
   ];
   for (const [section, values, line] of unbuilt) {
     it(`refuses ${section} ${JSON.stringify(values)} instead of ignoring it`, async () => {
@@ -46,8 +42,32 @@ describe("the program", () => {
   }
 
   it("accepts the same keys at the values that it does act on", async () => {
-    const { resources } = await runProgram("dev", devWith("access", { reviewer: false }));
+    const { resources } = await runProgram("dev", devWith("clefServe", { bootstrap: "install" }));
     expect(resources.length).to.be.greaterThan(10);
+  });
+
+  it("makes the reviewer where the stack asks for it, with rights to read alone", async () => {
+    const made = async (reviewer: boolean) => {
+      const { resources } = await runProgram("dev", devWith("access", { reviewer }));
+      return resources.filter(({ urn }) => urn.includes(":Reviewer"));
+    };
+    expect(await made(false)).to.deep.equal([]);
+    const resources = await made(true);
+    expect(resources.map(({ urn }) => urn.split("::").slice(2).join(" "))).to.deep.equal([
+      "llm-serving:index:Reviewer reviewer",
+      ...[
+        "core/v1:ServiceAccount",
+        "rbac.authorization.k8s.io/v1:ClusterRole",
+        "rbac.authorization.k8s.io/v1:ClusterRoleBinding",
+        "rbac.authorization.k8s.io/v1:Role",
+        "rbac.authorization.k8s.io/v1:RoleBinding",
+      ].map((type) => `llm-serving:index:Reviewer$kubernetes:${type} ${REVIEWER}`),
+    ]);
+    const rules = resources.flatMap(
+      ({ inputs }) => (inputs.rules ?? []) as { verbs: string[]; resources: string[] }[],
+    );
+    expect([...new Set(rules.flatMap(({ verbs }) => verbs))]).to.have.members(["get", "list"]);
+    expect(rules.flatMap((rule) => rule.resources)).not.to.include("secrets");
   });
 
   it("D04 fixes the data type that V100 has, and knows no key that would change it", async () => {
