@@ -12,6 +12,7 @@ import { Reviewer } from "./components/reviewer.ts";
 import { ServingNamespace } from "./components/servingNamespace.ts";
 import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
+import { requirementProblems } from "./gpu/requirements.ts";
 import { printReport } from "./previewReport.ts";
 import { notBuiltYet, planStack } from "./stackPlan.ts";
 
@@ -25,7 +26,12 @@ const cluster = await clusterState(config, { stack, bootFiles: files, preview, a
 
 const plan = planStack(config, cluster?.gpus);
 if (preview) await printReport({ config, plan, cluster });
-const problems = [...notBuiltYet(config), ...(cluster?.problems ?? []), ...plan.problems];
+const problems = [
+  ...notBuiltYet(config),
+  ...requirementProblems(files["requirements.txt"] ?? "", "images/clef-serve/requirements.txt"),
+  ...(cluster?.problems ?? []),
+  ...plan.problems,
+];
 if (problems.length > 0) throw new pulumi.RunError(problems.join("\n"));
 
 const provider = stackProvider(config.cluster.context);
@@ -61,7 +67,9 @@ export const coderClusterIP = coderPredictor.clusterIp;
 /** What clef-serve's pod boots from: the locked packages and every Python file beside them. */
 function bootFiles(): Record<string, string> {
   const folder = new URL("images/clef-serve/", import.meta.url);
-  const names = readdirSync(folder).filter((name) => /^requirements\.txt$|\.py$/.test(name));
+  const names = readdirSync(folder).filter((name) =>
+    /^requirements\.txt$|^(?!packages).*\.py$/.test(name),
+  );
   return Object.fromEntries(
     names.sort().map((name) => [name, readFileSync(new URL(name, folder), "utf8")]),
   );

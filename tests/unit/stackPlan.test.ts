@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { REVIEWER } from "../../components/reviewer.ts";
 import { completed, runProgram, stackFile } from "../support/program.ts";
@@ -80,13 +79,5 @@ describe("the program", () => {
     expect(await refusalOf(devWith("candleVllm", { dtype: "bfloat16" }))).to.include(
       "llm-serving:candleVllm.dtype",
     );
-  });
-
-  it("D05 installs a torch that has V100 kernels: no image is built here yet, so the pinned wheel is held", () => {
-    const file = new URL("../../images/clef-serve/requirements.txt", import.meta.url);
-    const pins = readFileSync(file, "utf8").match(/^torch==\d+\.\d+\.\d+$/gm) ?? [];
-    // 2.7.x is the last release whose ordinary wheel is built with CUDA 12.6.
-    expect(pins).to.have.length(1);
-    expect(pins[0]).to.match(/^torch==2\.7\./);
   });
 });
