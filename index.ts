@@ -14,6 +14,7 @@ import { stackProvider } from "./components/stackProvider.ts";
 import { readConfig } from "./config.ts";
 import { requirementProblems } from "./gpu/requirements.ts";
 import { printReport } from "./previewReport.ts";
+import { awaitRollouts } from "./rollout/rollouts.ts";
 import { notBuiltYet, planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
@@ -47,16 +48,31 @@ const namespace = new ServingNamespace(
 const inNamespace = { ...opts, dependsOn: [namespace] };
 const common = { stack, pullSecret: config.registry.pullSecret };
 
-new ClefServe("clef-serve", { ...common, ...config.clefServe, bootFiles: files }, inNamespace);
-new CandleVllm("candle-vllm", { ...common, ...config.candleVllm }, inNamespace);
-new CandleVllm("candle-vllm-next", { ...common, ...config.candleVllmNext }, inNamespace);
-new Reasoning("reasoning", { ...common, ...config.reasoning }, inNamespace);
+const clefServe = new ClefServe(
+  "clef-serve",
+  { ...common, ...config.clefServe, bootFiles: files },
+  inNamespace,
+);
+const candleVllm = new CandleVllm("candle-vllm", { ...common, ...config.candleVllm }, inNamespace);
+const candleVllmNext = new CandleVllm(
+  "candle-vllm-next",
+  { ...common, ...config.candleVllmNext },
+  inNamespace,
+);
+const reasoning = new Reasoning("reasoning", { ...common, ...config.reasoning }, inNamespace);
 const coderPredictor = new CoderPredictor(
   "coder-predictor",
   { stack, ...config.coderService, hooks },
   inNamespace,
 );
 if (config.access.reviewer) new Reviewer("reviewer", { stack }, inNamespace);
+
+const workloadsMade = [clefServe, candleVllm, candleVllmNext, reasoning];
+if (!preview)
+  await awaitRollouts(
+    config,
+    workloadsMade.map(({ deployment }) => deployment),
+  );
 
 export const gpuAllocation = plan.allocation;
 export const workloads = plan.workloads;

@@ -1,6 +1,5 @@
 import { CLEF_SERVE } from "../components/names.ts";
 import type { StackConfig, WorkloadConfig } from "../config/types.ts";
-import { deadlines } from "../gpu/deadlines.ts";
 import { Cluster } from "./cluster.ts";
 import { AdoptionError } from "./command.ts";
 import type { Declared } from "./declared.ts";
@@ -41,8 +40,6 @@ export interface AdoptionPlan {
   readonly objects: readonly ObjectPlan[];
   /** What the live objects that the state does not have are imported by. */
   readonly imports: Imports;
-  /** Seconds within which a Deployment's new pods must be ready, by its name. */
-  readonly rolloutSeconds: Readonly<Record<string, number>>;
 }
 
 /**
@@ -77,7 +74,6 @@ export async function planAdoption(
       return toCreate(rendered, facts, live.length > 0);
     }),
   );
-  const times = Object.entries(facts.times);
   return {
     cluster,
     declared,
@@ -86,9 +82,6 @@ export async function planAdoption(
       plans
         .filter((plan) => plan.live !== undefined && !plan.rendered.managed)
         .map(({ rendered }) => [rendered.key, rendered.importId]),
-    ),
-    rolloutSeconds: Object.fromEntries(
-      times.map(([name, each]) => [name, deadlines(each).pulumiTimeoutSeconds]),
     ),
   };
 }

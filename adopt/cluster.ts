@@ -55,12 +55,6 @@ export class Cluster {
     await this.#kubectl(["patch", ...target, "--type=json", `--patch=${JSON.stringify(patch)}`]);
   }
 
-  /** Waits until a Deployment's new pods are ready. */
-  async rolledOut(name: string, seconds: number): Promise<void> {
-    const target = [`deployment/${name}`, `--namespace=${NAMESPACE}`];
-    await this.#kubectl(["rollout", "status", ...target, `--timeout=${seconds}s`]);
-  }
-
   /** Pods of a Deployment by their label `app`, by name. */
   async podUids(app: string): Promise<string[]> {
     const args = ["get", "pods", `--namespace=${NAMESPACE}`, `--selector=app=${app}`, "-o=json"];

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AdoptionPlan, ObjectPlan } from "./adoptionPlan.ts";
-import { AdoptionError } from "./command.ts";
 import { differences } from "./difference.ts";
 import type { KubernetesObject } from "./kubernetesObject.ts";
 import { deploymentSpec, serviceSpec, titleOf } from "./kubernetesObject.ts";
@@ -25,12 +24,12 @@ export interface Verification {
 }
 
 /**
- * Compares the cluster with the plan: uids and addresses, fields, field managers, pods. Waits for rollouts first.
+ * Compares the cluster with the plan: uids and addresses, fields, field managers, pods. The update before it has waited for the rollouts.
  * @param before pods from before the first change
  */
 export async function verify(plan: AdoptionPlan, before: Pods): Promise<Verification> {
   const { cluster, objects } = plan;
-  const problems = await rolloutProblems(plan);
+  const problems: string[] = [];
   const now = await cluster.read(objects.map(({ rendered }) => rendered.object));
   const pods = await observe(plan);
   const rows = objects.map((each) => {
@@ -45,24 +44,6 @@ export async function verify(plan: AdoptionPlan, before: Pods): Promise<Verifica
     return [each.title, uidState(each.live, live), address(live), podState];
   });
   return { text: table([["object", "uid", "ClusterIP", "pods"], ...rows]), problems };
-}
-
-async function rolloutProblems({ cluster, objects, rolloutSeconds }: AdoptionPlan) {
-  const names = objects.flatMap(({ rendered: { object } }) =>
-    object.kind === "Deployment" ? [object.metadata.name] : [],
-  );
-  const problems = await Promise.all(
-    names.map(async (name) => {
-      try {
-        await cluster.rolledOut(name, rolloutSeconds[name] ?? 0);
-        return [];
-      } catch (error) {
-        if (!(error instanceof AdoptionError)) throw error;
-        return [`Deployment/${name}: ${error.message}`];
-      }
-    }),
-  );
-  return problems.flat();
 }
 
 function objectProblems(

@@ -1,4 +1,12 @@
-import type { V1Container, V1Node, V1ObjectMeta, V1Pod, V1Taint } from "@kubernetes/client-node";
+import type {
+  V1Container,
+  V1ContainerStatus,
+  V1Deployment,
+  V1Node,
+  V1ObjectMeta,
+  V1Pod,
+  V1Taint,
+} from "@kubernetes/client-node";
 import type { LiveGuard } from "../components/admissionGuard.ts";
 import type { LiveCoderService } from "./coderService.ts";
 
@@ -13,7 +21,9 @@ type Plain<T> = T extends Date
 
 export type LiveNode = Plain<V1Node>;
 export type LivePod = Plain<V1Pod>;
+export type LiveDeployment = Plain<V1Deployment>;
 export type LiveContainer = Plain<V1Container>;
+export type LiveContainerStatus = Plain<V1ContainerStatus>;
 export type LiveTaint = Plain<V1Taint>;
 
 /** Kinds of which existence and metadata are read; never their content. */

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { deviceList } from "../gpu/devices.ts";
 import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
@@ -13,9 +14,11 @@ export type CandleVllmArgs = EngineArgs;
  * coder-predictor selects it.
  */
 export class CandleVllm extends pulumi.ComponentResource {
+  readonly deployment: Deployment;
+
   constructor(name: string, args: CandleVllmArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:CandleVllm", name, {}, opts);
-    gpuDeployment(
+    this.deployment = gpuDeployment(
       name,
       {
         workload: args,

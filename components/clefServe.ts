@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
+import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { ConfigMap } from "@pulumi/kubernetes/core/v1/configMap.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import type { WorkloadArgs } from "./gpuDeployment.ts";
@@ -10,6 +11,7 @@ import {
   CONTAINER_PORT,
   labelsOf,
   NAMESPACE,
+  NOT_AWAITED_BY_PROVIDER,
   ownershipAnnotations,
 } from "./names.ts";
 
@@ -27,10 +29,12 @@ const PACKAGES = `${HOME}/packages`;
  * each boot, about four minutes, because its image's layers are larger than the registry's proxy lets through.
  */
 export class ClefServe extends pulumi.ComponentResource {
+  readonly deployment: Deployment;
+
   constructor(name: string, args: ClefServeArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:ClefServe", name, {}, opts);
     const files = bootConfigMap(args, { parent: this });
-    gpuDeployment(
+    this.deployment = gpuDeployment(
       name,
       {
         workload: args,
@@ -60,7 +64,7 @@ export class ClefServe extends pulumi.ComponentResource {
           name: CLEF_SERVE,
           namespace: NAMESPACE,
           labels: labelsOf(CLEF_SERVE),
-          annotations: ownershipAnnotations(args.stack),
+          annotations: { ...ownershipAnnotations(args.stack), ...NOT_AWAITED_BY_PROVIDER },
         },
         spec: {
           type: "ClusterIP",

@@ -6,6 +6,7 @@ import {
   CONTAINER_PORT,
   labelsOf,
   NAMESPACE,
+  NOT_AWAITED_BY_PROVIDER,
   ownershipAnnotations,
 } from "./names.ts";
 
@@ -38,7 +39,7 @@ export class CoderPredictor extends pulumi.ComponentResource {
           name: CODER_PREDICTOR,
           namespace: NAMESPACE,
           labels: labelsOf(CODER_PREDICTOR),
-          annotations: ownershipAnnotations(args.stack),
+          annotations: { ...ownershipAnnotations(args.stack), ...NOT_AWAITED_BY_PROVIDER },
         },
         spec: coderServiceSpec(args.backend),
       },

@@ -1,10 +1,16 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { mergeOptions } from "@pulumi/pulumi";
 import { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import type { input } from "@pulumi/kubernetes/types/index.js";
 import { deadlines, probePeriodSeconds } from "../gpu/deadlines.ts";
 import { shmGiB } from "../gpu/devices.ts";
-import { CONTAINER_PORT, labelsOf, NAMESPACE, ownershipAnnotations, RUN_AS_ID } from "./names.ts";
+import {
+  CONTAINER_PORT,
+  labelsOf,
+  NAMESPACE,
+  NOT_AWAITED_BY_PROVIDER,
+  ownershipAnnotations,
+  RUN_AS_ID,
+} from "./names.ts";
 
 /** What every workload states, whatever it runs. Plain numbers: sums over them must be exact in the preview. */
 export interface WorkloadArgs {
@@ -71,8 +77,6 @@ export function gpuDeployment(
   opts: pulumi.CustomResourceOptions,
 ): Deployment {
   const { workload } = args;
-  const { progressDeadlineSeconds, pulumiTimeoutSeconds } = deadlines(workload);
-  const timeout = `${pulumiTimeoutSeconds}s`;
   return new Deployment(
     name,
     {
@@ -80,19 +84,19 @@ export function gpuDeployment(
         name,
         namespace: NAMESPACE,
         labels: labelsOf(name),
-        annotations: ownershipAnnotations(workload.stack),
+        annotations: { ...ownershipAnnotations(workload.stack), ...NOT_AWAITED_BY_PROVIDER },
       },
       spec: {
         replicas: workload.replicas,
         // The default of 10 keeps dead ReplicaSets that nobody rolls back to by hand (derived).
         revisionHistoryLimit: 3,
-        progressDeadlineSeconds,
+        progressDeadlineSeconds: deadlines(workload).progressDeadlineSeconds,
         strategy: strategyOf(workload.rollout),
         selector: { matchLabels: { app: name } },
         template: { metadata: { labels: labelsOf(name) }, spec: podSpec(args) },
       },
     },
-    mergeOptions(opts, { customTimeouts: { create: timeout, update: timeout } }),
+    opts,
   );
 }
 

@@ -49,6 +49,13 @@ export function ownershipAnnotations(stack: string): Record<string, string> {
 }
 
 /**
+ * Annotation of Deployments and Services: the provider sends them and does not wait. Its wait for a Deployment under
+ * Recreate returns before the new pods are Ready, its wait for a Service takes 10 s (both measured with provider
+ * 4.25.0), and each holds up the updates behind it. The program waits itself, once for all: rollout/.
+ */
+export const NOT_AWAITED_BY_PROVIDER = { "pulumi.com/skipAwait": "true" };
+
+/**
  * Fields of a Service that the cluster assigns, for `ignoreChanges`. An adopted Service has them in its state; without
  * this the program, which never states them, would plan a replacement (seen with provider 4.25.0).
  */

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
@@ -8,6 +9,7 @@ import {
   CONTAINER_PORT,
   labelsOf,
   NAMESPACE,
+  NOT_AWAITED_BY_PROVIDER,
   ownershipAnnotations,
   REASONING_SERVED_NAME,
   REASONING_SERVICE,
@@ -21,9 +23,11 @@ export type ReasoningArgs = EngineArgs;
  * with its older engine.
  */
 export class Reasoning extends pulumi.ComponentResource {
+  readonly deployment: Deployment;
+
   constructor(name: string, args: ReasoningArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:Reasoning", name, {}, opts);
-    gpuDeployment(
+    this.deployment = gpuDeployment(
       name,
       {
         workload: args,
@@ -46,7 +50,7 @@ export class Reasoning extends pulumi.ComponentResource {
           name: REASONING_SERVICE,
           namespace: NAMESPACE,
           labels: labelsOf(REASONING_SERVICE),
-          annotations: ownershipAnnotations(args.stack),
+          annotations: { ...ownershipAnnotations(args.stack), ...NOT_AWAITED_BY_PROVIDER },
         },
         spec: {
           type: "ClusterIP",

@@ -28,12 +28,12 @@ export interface Deadlines {
   readonly startupBudgetSeconds: number;
   /** `spec.progressDeadlineSeconds`. */
   readonly progressDeadlineSeconds: number;
-  /** Pulumi's `customTimeouts` for create and for update. */
-  readonly pulumiTimeoutSeconds: number;
+  /** How long `up` waits for the rollout, after a create as after an update. */
+  readonly awaitSeconds: number;
 }
 
 /**
- * Computes the chain grace + image pull + startup budget < progress deadline < Pulumi timeout.
+ * Computes the chain grace + image pull + startup budget < progress deadline < wait of `up`.
  *
  * The grace counts because a card moves only after its last holder has gone: under Recreate the new
  * pod exists only then, and a receiver on a full node is Pending until then.
@@ -64,6 +64,6 @@ export function deadlines(times: {
     failureThreshold,
     startupBudgetSeconds,
     progressDeadlineSeconds,
-    pulumiTimeoutSeconds: progressDeadlineSeconds + slackSeconds,
+    awaitSeconds: progressDeadlineSeconds + slackSeconds,
   };
 }

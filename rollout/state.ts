@@ -104,7 +104,9 @@ export function rolloutState(
   if (deployment === undefined) return waiting(`${target.name}: not there yet`);
   const own = snapshot.pods.filter((pod) => pod.app === target.name);
   const current = deployment.observedGeneration >= deployment.generation;
-  if (current && isComplete(deployment) && own.every((pod) => pod.deletedAt === undefined)) {
+  // Pods and Deployments are watched apart: one of them may be told later than the other.
+  const there = own.filter(({ phase }) => phase !== "Failed" && phase !== "Succeeded");
+  if (current && isComplete(deployment) && there.length === deployment.wanted) {
     return { kind: "done" };
   }
   const living = own.filter((pod) => pod.deletedAt === undefined);

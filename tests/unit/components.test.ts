@@ -17,6 +17,7 @@ import {
 import { ENGINE, WORKLOAD } from "../support/workloads.ts";
 
 const OWNED = { "llm-serving/stack": "test", "pulumi.com/patchFieldManager": "llm-serving" };
+const NOT_AWAITED = { ...OWNED, "pulumi.com/skipAwait": "true" };
 const urn = (path: string, name: string): string =>
   `urn:pulumi:test::llm-serving::${path}::${name}`;
 
@@ -103,7 +104,7 @@ describe("CoderPredictor", () => {
       name: "coder-predictor",
       namespace: "llm-serving",
       labels: { app: "coder-predictor", "app.kubernetes.io/part-of": "llm-serving" },
-      annotations: OWNED,
+      annotations: NOT_AWAITED,
     });
     expect(service.inputs.spec).to.deep.equal({
       type: "ClusterIP",
@@ -387,17 +388,13 @@ describe("every GPU Deployment", () => {
     }
   });
 
-  it("follows the deadline chain in the probe, the rollout and Pulumi's own timeouts", async () => {
+  it("follows the deadline chain in the probe and in the rollout", async () => {
     for (const [name, resources] of await all({ coldStartSeconds: 400, graceSeconds: 30 })) {
       const spec = deploymentSpec(resources, name);
       const startup = spec.template.spec.containers[0]?.startupProbe;
       // 2.5 x 400 s in periods of 10 s; then 30 s grace, 600 s pull and two slacks of 60 s on top.
       expect(startup?.failureThreshold, name).to.equal(100);
       expect(spec.progressDeadlineSeconds, name).to.equal(1690);
-      expect(objectOf(resources, "apps/v1:Deployment", name).options.timeouts, name).to.deep.equal({
-        create: "1750s",
-        update: "1750s",
-      });
     }
   });
 
@@ -432,7 +429,7 @@ describe("every GPU Deployment", () => {
         labels: { app: name, "app.kubernetes.io/part-of": "llm-serving" },
       });
       const { inputs } = objectOf(resources, "apps/v1:Deployment", name);
-      expect(inputs.metadata, name).to.deep.include({ annotations: OWNED });
+      expect(inputs.metadata, name).to.deep.include({ annotations: NOT_AWAITED });
     }
   });
 

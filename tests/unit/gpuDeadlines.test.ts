@@ -9,7 +9,7 @@ describe("deadlines", () => {
       failureThreshold: 60,
       startupBudgetSeconds: 600,
       progressDeadlineSeconds: 1320, // 60 + 600 + 600 and 60 s of slack
-      pulumiTimeoutSeconds: 1380,
+      awaitSeconds: 1380,
     });
   });
 
@@ -19,7 +19,7 @@ describe("deadlines", () => {
     expect([1, 240, 241, 245, 3600].map(budget)).to.deep.equal([600, 600, 610, 620, 9000]);
   });
 
-  it("D08 keeps grace + pull + startup < progress deadline < Pulumi timeout for all inputs", () => {
+  it("D08 keeps grace + pull + startup < progress deadline < wait of up for all inputs", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 3600 }),
@@ -31,7 +31,7 @@ describe("deadlines", () => {
           expect(chain.startupBudgetSeconds).to.be.at.least(2.5 * coldStartSeconds);
           const content = graceSeconds + pullSeconds + chain.startupBudgetSeconds;
           expect(content).to.be.below(chain.progressDeadlineSeconds);
-          expect(chain.progressDeadlineSeconds).to.be.below(chain.pulumiTimeoutSeconds);
+          expect(chain.progressDeadlineSeconds).to.be.below(chain.awaitSeconds);
           for (const seconds of Object.values(chain)) expect(seconds % 1).to.equal(0);
         },
       ),

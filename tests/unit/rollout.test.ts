@@ -174,20 +174,46 @@ describe("waitForRollouts", () => {
     pods,
   });
 
+  const after = (seconds: number, then: Snapshot): Snapshot => ({
+    ...then,
+    now: NOW + seconds * 1000,
+  });
+
+  it("repeats a line that goes on after 30 s", async () => {
+    const wait = snapshot(starting, pod({ ready: false }));
+    const reader = snapshots(
+      wait,
+      ...[1, 2, 30, 31, 32].map((seconds) => after(seconds, wait)),
+      after(33, snapshot(deployment(), pod())),
+    );
+    const lines: string[] = [];
+    await waitForRollouts([TARGET], reader, NOW, (line) => lines.push(line));
+    expect(lines).to.deep.equal([
+      "candle-vllm-a is starting on worker-1, 21 s: not ready yet",
+      "candle-vllm-a is starting on worker-1, 51 s: not ready yet",
+      "candle-vllm: done after 33 s",
+    ]);
+  });
+
   it("looks until every rollout is done and reports each new state once", async () => {
+    const lagging = deployment({ updated: 0 });
     const reader = snapshots(
       snapshot(starting, pending(), donor),
-      snapshot(starting, pending({ createdAt: NOW - 21_000 }), donor),
-      snapshot(starting, pod({ ready: false })),
-      snapshot(deployment(), pod()),
+      after(1, snapshot(starting, pending(), donor)),
+      after(2, snapshot(starting, pending(), donor)),
+      after(3, snapshot(starting, pod({ ready: false }))),
+      after(5, snapshot(starting, pod({ ready: false }))),
+      after(6, snapshot(lagging, pod())),
+      after(6, snapshot(deployment(), pod())),
     );
     const lines: string[] = [];
     const failures = await waitForRollouts([TARGET], reader, NOW, (line) => lines.push(line));
     expect(failures).to.deep.equal([]);
-    expect(reader.looks()).to.equal(4);
+    expect(reader.looks()).to.equal(7);
     expect(lines).to.deep.equal([
-      "candle-vllm-a waits for 1 card, 20 s; clef-serve-b holds 1 card of worker-1, terminating for 12 s",
-      "candle-vllm-a is starting on worker-1, 20 s: not ready yet",
+      "candle-vllm-a waits for 1 card, 21 s; clef-serve-b holds 1 card of worker-1, terminating for 13 s",
+      "candle-vllm-a is starting on worker-1, 25 s: not ready yet",
+      "candle-vllm: done after 6 s",
     ]);
   });
 
