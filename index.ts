@@ -15,7 +15,7 @@ import { readConfig } from "./config.ts";
 import { requirementProblems } from "./gpu/requirements.ts";
 import { printReport } from "./previewReport.ts";
 import { awaitRollouts } from "./rollout/rollouts.ts";
-import { notBuiltYet, planStack } from "./stackPlan.ts";
+import { planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
@@ -28,7 +28,6 @@ const cluster = await clusterState(config, { stack, bootFiles: files, preview, a
 const plan = planStack(config, cluster?.gpus);
 if (preview) await printReport({ config, plan, cluster });
 const problems = [
-  ...notBuiltYet(config),
   ...requirementProblems(files["requirements.txt"] ?? "", "images/clef-serve/requirements.txt"),
   ...(cluster?.problems ?? []),
   ...plan.problems,
@@ -80,12 +79,13 @@ export const routes = plan.routes;
 export const coderBaseUrl = CODER_BASE_URL;
 export const coderClusterIP = coderPredictor.clusterIp;
 
-/** What clef-serve's pod boots from: the locked packages and every Python file beside them. */
+/** What clef-serve's pod boots from: the locked packages and the Python files beside them that its bootstrap runs. */
 function bootFiles(): Record<string, string> {
   const folder = new URL("images/clef-serve/", import.meta.url);
-  const names = readdirSync(folder).filter((name) =>
-    /^requirements\.txt$|^(?!packages).*\.py$/.test(name),
-  );
+  const unused = config.clefServe.bootstrap === "prepared" ? undefined : "packages.py";
+  const names = readdirSync(folder)
+    .filter((name) => /^requirements\.txt$|\.py$/.test(name))
+    .filter((name) => name !== unused);
   return Object.fromEntries(
     names.sort().map((name) => [name, readFileSync(new URL(name, folder), "utf8")]),
   );

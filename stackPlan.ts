@@ -1,4 +1,5 @@
 import type { ClefServeConfig, EngineConfig, StackConfig } from "./config.ts";
+import { BOOTSTRAP_TIMES } from "./gpu/bootstrap.ts";
 import type { GpuPlan } from "./gpu/plan.ts";
 import { planGpus } from "./gpu/plan.ts";
 import type { LiveGpus } from "./gpu/pool.ts";
@@ -11,13 +12,22 @@ export interface StackWorkload
     Workload,
     Pick<ClefServeConfig, "coldStartSeconds" | "graceSeconds">,
     Partial<Pick<ClefServeConfig, "bootstrap" | "packagesClaim">>,
-    Partial<Pick<EngineConfig, "hfTokenSecret">> {}
+    Partial<Pick<EngineConfig, "hfTokenSecret">> {
+  /** Allowance for pulling the image in seconds, where it is not the usual one. */
+  readonly pullSeconds?: number;
+}
 
 /** The workloads of a stack as the GPU plan sees them, in the order of the stack file. */
 export function workloadsOf(config: StackConfig): StackWorkload[] {
   const { clefServe, candleVllm, candleVllmNext, reasoning } = config;
   return [
-    { ...clefServe, name: CLEF_SERVE, key: "llm-serving:clefServe", tensorParallel: 1 },
+    {
+      ...clefServe,
+      name: CLEF_SERVE,
+      key: "llm-serving:clefServe",
+      tensorParallel: 1,
+      pullSeconds: BOOTSTRAP_TIMES[clefServe.bootstrap].pullSeconds,
+    },
     {
       ...candleVllm,
       name: "candle-vllm",
@@ -53,19 +63,4 @@ export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
     ),
     routes: { [SYSTEMONE_ROUTE]: config.clefServe.replicas > 0 ? "on" : "off" },
   };
-}
-
-/**
- * What the public interface names and this program does not do yet: refused, since a value that is read and
- * ignored would look as if it worked.
- * @returns one line each, in the form of the plan's problems
- */
-export function notBuiltYet({ clefServe }: StackConfig): string[] {
-  const refused = (key: string, value: string, only: string): string =>
-    `llm-serving:${key} = ${value}: not built yet (${only}); set it to ${only} or remove it`;
-  return [
-    ...(clefServe.bootstrap === "install"
-      ? []
-      : [refused("clefServe.bootstrap", clefServe.bootstrap, "install")]),
-  ];
 }

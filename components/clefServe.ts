@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
-import { ConfigMap } from "@pulumi/kubernetes/core/v1/configMap.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
+import { BOOTSTRAP_TIMES, type Bootstrap } from "../gpu/bootstrap.ts";
+import type { BootFiles } from "./bootFiles.ts";
+import { clefBootstrap } from "./clefBootstrap.ts";
 import type { WorkloadArgs } from "./gpuDeployment.ts";
 import { gpuDeployment, HOME } from "./gpuDeployment.ts";
 import {
@@ -17,45 +18,39 @@ import {
 
 /** Arguments of {@link ClefServe}. */
 export interface ClefServeArgs extends WorkloadArgs {
-  /** Files of the boot, name to content: at least `requirements.txt` and `server.py`. */
-  readonly bootFiles: Readonly<Record<string, string>>;
+  readonly bootFiles: BootFiles;
+  /** How the pods come by their packages. */
+  readonly bootstrap: Bootstrap;
+  /** The PersistentVolumeClaim of the packages; needed where they are prepared. */
+  readonly packagesClaim?: string | undefined;
 }
 
-const BOOT_FOLDER = "/bootstrap";
-const PACKAGES = `${HOME}/packages`;
-
 /**
- * clef-serve on one card and the Service that the gateway's route addresses. It installs its packages at
- * each boot, about four minutes, because its image's layers are larger than the registry's proxy lets through.
+ * clef-serve on one card and the Service that the gateway's route addresses. Its image's layers are larger than the
+ * registry's proxy lets through; the ways around that are in clefBootstrap.ts.
  */
 export class ClefServe extends pulumi.ComponentResource {
   readonly deployment: Deployment;
 
   constructor(name: string, args: ClefServeArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:ClefServe", name, {}, opts);
-    const files = bootConfigMap(args, { parent: this });
+    const { pod, dependsOn } = clefBootstrap(args, { parent: this });
+    const { pullSeconds } = BOOTSTRAP_TIMES[args.bootstrap];
     this.deployment = gpuDeployment(
       name,
       {
-        workload: args,
+        ...pod,
+        workload: { ...args, pullSeconds },
         cards: 1,
-        command: ["/bin/sh", "-c"],
-        // exec: the server becomes PID 1 and gets SIGTERM itself.
-        args: [
-          `pip install --no-cache-dir --target ${PACKAGES} -r ${BOOT_FOLDER}/requirements.txt ` +
-            `&& exec python ${BOOT_FOLDER}/server.py`,
-        ],
         env: [
           { name: "PORT", value: String(CONTAINER_PORT) },
-          { name: "PYTHONPATH", value: PACKAGES },
+          ...(pod.env ?? []),
           { name: "HF_HOME", value: `${HOME}/huggingface` },
         ],
         readyPath: "/health",
         livePath: "/health",
-        volumes: [{ name: "bootstrap", configMap: { name: files.name } }],
-        volumeMounts: [{ name: "bootstrap", mountPath: BOOT_FOLDER, readOnly: true }],
       },
-      { parent: this, dependsOn: [files.configMap] },
+      { parent: this, dependsOn: [...dependsOn] },
     );
     new Service(
       CLEF_SERVE,
@@ -76,35 +71,4 @@ export class ClefServe extends pulumi.ComponentResource {
     );
     this.registerOutputs({});
   }
-}
-
-/**
- * Name of the ConfigMap of the boot files. It carries the content's hash, so that an edit makes a new one and
- * the name that a running pod refers to is never missing.
- */
-export function bootConfigMapName(bootFiles: ClefServeArgs["bootFiles"]): string {
-  const hash = createHash("sha256").update(JSON.stringify(bootFiles)).digest("hex");
-  return `${CLEF_SERVE}-boot-${hash.slice(0, 10)}`;
-}
-
-function bootConfigMap(
-  args: ClefServeArgs,
-  opts: pulumi.CustomResourceOptions,
-): { name: string; configMap: ConfigMap } {
-  const name = bootConfigMapName(args.bootFiles);
-  const configMap = new ConfigMap(
-    name,
-    {
-      metadata: {
-        name,
-        namespace: NAMESPACE,
-        labels: labelsOf(CLEF_SERVE),
-        annotations: ownershipAnnotations(args.stack),
-      },
-      immutable: true,
-      data: { ...args.bootFiles },
-    },
-    opts,
-  );
-  return { name, configMap };
 }

@@ -26,6 +26,8 @@ export interface WorkloadArgs {
   readonly coldStartSeconds: number;
   /** Seconds from SIGTERM to SIGKILL, preStop included, 1..600. */
   readonly graceSeconds: number;
+  /** Allowance for pulling the image in seconds, where it is not the usual one. */
+  readonly pullSeconds?: number;
   /** GiB of host memory: request and limit, /dev/shm included. */
   readonly hostMemoryGiB: number;
   /** CPU request in cores; no limit, since throttling stalls token generation. */
@@ -55,6 +57,8 @@ export interface GpuDeploymentArgs {
   readonly volumeMounts?: readonly input.core.v1.VolumeMount[];
   /** Lets the pause container be PID 1, for a server without a signal handler. */
   readonly shareProcessNamespace?: boolean;
+  /** A volume holds so many files that giving each to the pod's group at every start would take long. */
+  readonly manyFiles?: boolean;
 }
 
 /** Stands for the image of a parked workload that names none; with 0 replicas nothing pulls it. */
@@ -62,6 +66,15 @@ const NO_IMAGE = "image-not-set.invalid/parked";
 
 /** Where a container may write: its HOME. */
 export const HOME = "/home/serving";
+
+/** What no container here may do. */
+export const CONTAINER_SECURITY: input.core.v1.SecurityContext = {
+  allowPrivilegeEscalation: false,
+  privileged: false,
+  // NVIDIA's CDI hook writes into the container's root at start.
+  readOnlyRootFilesystem: false,
+  capabilities: { drop: ["ALL"] },
+};
 
 /** KServe's figure: endpoints are withdrawn everywhere before the server stops answering. */
 const PRE_STOP_SECONDS = 15;
@@ -107,8 +120,11 @@ function strategyOf(rollout: WorkloadArgs["rollout"]): input.apps.v1.DeploymentS
     : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
 }
 
-function podSpec(args: GpuDeploymentArgs): input.core.v1.PodSpec {
-  const { workload } = args;
+/** What the pods of a workload and those that prepare its start have in common: place, identity, pull Secret. */
+export function podBasics(
+  workload: WorkloadArgs,
+  { manyFiles = false }: Pick<GpuDeploymentArgs, "manyFiles">,
+): Omit<input.core.v1.PodSpec, "containers"> {
   return {
     nodeSelector: { "kubernetes.io/hostname": workload.node },
     // Exists, not Equal: the GPU operator's taint has had more than one value.
@@ -116,18 +132,26 @@ function podSpec(args: GpuDeploymentArgs): input.core.v1.PodSpec {
     // A Service named clef-serve would inject CLEF_SERVE_PORT=tcp://..., which servers read as their port.
     enableServiceLinks: false,
     automountServiceAccountToken: false,
-    ...(args.shareProcessNamespace === true ? { shareProcessNamespace: true } : {}),
-    terminationGracePeriodSeconds: workload.graceSeconds,
     securityContext: {
       runAsNonRoot: true,
       runAsUser: RUN_AS_ID,
       runAsGroup: RUN_AS_ID,
       fsGroup: RUN_AS_ID,
+      ...(manyFiles ? { fsGroupChangePolicy: "OnRootMismatch" } : {}),
       seccompProfile: { type: "RuntimeDefault" },
     },
     ...(workload.pullSecret === undefined
       ? {}
       : { imagePullSecrets: [{ name: workload.pullSecret }] }),
+  };
+}
+
+function podSpec(args: GpuDeploymentArgs): input.core.v1.PodSpec {
+  const { workload } = args;
+  return {
+    ...podBasics(workload, args),
+    ...(args.shareProcessNamespace === true ? { shareProcessNamespace: true } : {}),
+    terminationGracePeriodSeconds: workload.graceSeconds,
     containers: [container(args)],
     volumes: [
       { name: "home", emptyDir: {} },
@@ -176,13 +200,7 @@ function container(args: GpuDeploymentArgs): input.core.v1.Container {
     },
     ...preStop(workload.graceSeconds),
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      privileged: false,
-      // NVIDIA's CDI hook writes into the container's root at start.
-      readOnlyRootFilesystem: false,
-      capabilities: { drop: ["ALL"] },
-    },
+    securityContext: CONTAINER_SECURITY,
     volumeMounts: [
       { name: "home", mountPath: HOME },
       { name: "tmp", mountPath: "/tmp" },

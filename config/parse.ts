@@ -1,3 +1,4 @@
+import { BOOTSTRAP_TIMES } from "../gpu/bootstrap.ts";
 import { checkRules, checkVariableNames } from "./rules.ts";
 import { ConfigError } from "./problems.ts";
 import { Review } from "./review.ts";
@@ -35,12 +36,18 @@ export function parseStackConfig(
   return complete(parsed.data);
 }
 
-/** Fills in what depends on other keys: nodes, the push registry, the kind of source. */
+/** Fills in what depends on other keys: nodes, clef-serve's cold start, the push registry, the kind of source. */
 function complete(parsed: ParsedStack): StackConfig {
   const { gpuNodes, registry } = parsed;
   return {
     ...parsed,
-    clefServe: { ...parsed.clefServe, node: nodeOf(parsed.clefServe, gpuNodes) },
+    clefServe: {
+      ...parsed.clefServe,
+      coldStartSeconds:
+        parsed.clefServe.coldStartSeconds ??
+        BOOTSTRAP_TIMES[parsed.clefServe.bootstrap].coldStartSeconds,
+      node: nodeOf(parsed.clefServe, gpuNodes),
+    },
     candleVllm: engine(parsed.candleVllm, gpuNodes),
     candleVllmNext: engine(parsed.candleVllmNext, gpuNodes),
     reasoning: engine(parsed.reasoning, gpuNodes),

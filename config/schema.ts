@@ -195,12 +195,19 @@ const engine = (imageName: string) => ({
 const clefServe = z
   .strictObject({
     ...workload("clef-serve"),
+    coldStartSeconds: count(
+      1,
+      3600,
+      240,
+      "Seconds from container start to the first answer, 1..3600, default 240 where bootstrap is install, else 60. The " +
+        "startup budget is 2.5 times that, at least 600 s; the rollout deadlines follow it.",
+    ).optional(),
     bootstrap: choice(
       ["install", "prepared", "image"],
       "install: pip at each start. prepared: packages from packagesClaim. image: all in the image.",
     ).default("install"),
     packagesClaim: objectName(
-      "PersistentVolumeClaim with the installed packages; required when bootstrap is prepared.",
+      "PersistentVolumeClaim that a Job fills with the packages; required when bootstrap is prepared.",
       "clef-packages",
     ).optional(),
   })

@@ -18,7 +18,10 @@ export type ClusterConfig = ParsedStack["cluster"];
 export type GpuNode = ParsedStack["gpuNodes"][number];
 
 /** clef-serve: one card a replica, never an engine. */
-export type ClefServeConfig = Settled<ParsedStack["clefServe"]>;
+export type ClefServeConfig = Settled<ParsedStack["clefServe"]> & {
+  /** As stated, or as it follows from `bootstrap`. */
+  readonly coldStartSeconds: number;
+};
 
 /** What every workload states; units and ranges stand in `config/schema.ts`. */
 export type WorkloadConfig = Omit<ClefServeConfig, "bootstrap" | "packagesClaim">;

@@ -46,14 +46,10 @@ export interface Deadlines {
 export function deadlines(times: {
   readonly coldStartSeconds: number;
   readonly graceSeconds: number;
-  readonly pullSeconds?: number;
+  readonly pullSeconds?: number | undefined;
 }): Deadlines {
   const { coldStartSeconds, graceSeconds, pullSeconds = imagePullSeconds } = times;
-  for (const [name, value] of Object.entries({ coldStartSeconds, graceSeconds, pullSeconds })) {
-    if (!Number.isFinite(value) || value < 0) {
-      throw new RangeError(`${name} = ${value}: not a duration in seconds`);
-    }
-  }
+  refuseOthers({ coldStartSeconds, graceSeconds, pullSeconds });
   const wanted = Math.max(minStartupBudgetSeconds, coldStartMargin * coldStartSeconds);
   const failureThreshold = Math.ceil(wanted / probePeriodSeconds);
   const startupBudgetSeconds = failureThreshold * probePeriodSeconds;
@@ -66,4 +62,47 @@ export function deadlines(times: {
     progressDeadlineSeconds,
     awaitSeconds: progressDeadlineSeconds + slackSeconds,
   };
+}
+
+/** The waits of a Job that prepares a start, all in seconds except the limit. */
+export interface PreparationDeadlines {
+  /** `spec.backoffLimit`: pods after the first. */
+  readonly backoffLimit: number;
+  /** `spec.activeDeadlineSeconds`: all pods together. */
+  readonly activeDeadlineSeconds: number;
+  /** Pulumi's `customTimeouts` for create and for update. */
+  readonly pulumiTimeoutSeconds: number;
+}
+
+/**
+ * Computes image pull + every attempt < the Job's deadline < Pulumi timeout, so that what ends first is the Job, which
+ * knows the reason.
+ *
+ * One more attempt than the first: pip retries each download by itself, so that a second pod is for a node that went away.
+ *
+ * @param times.pullSeconds allowance for the image pull
+ * @param times.workSeconds what one attempt may take
+ * @throws RangeError when a time is not a finite number of at least 0
+ */
+export function preparationDeadlines(times: {
+  readonly pullSeconds: number;
+  readonly workSeconds: number;
+}): PreparationDeadlines {
+  refuseOthers(times);
+  const backoffLimit = 1;
+  const work = (backoffLimit + 1) * times.workSeconds;
+  const activeDeadlineSeconds = Math.ceil(times.pullSeconds + work + slackSeconds);
+  return {
+    backoffLimit,
+    activeDeadlineSeconds,
+    pulumiTimeoutSeconds: activeDeadlineSeconds + slackSeconds,
+  };
+}
+
+function refuseOthers(times: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(times)) {
+    if (!Number.isFinite(value) || value < 0) {
+      throw new RangeError(`${name} = ${value}: not a duration in seconds`);
+    }
+  }
 }

@@ -45,6 +45,10 @@ const notFailing: StageExpression = {
   operator: "NotIn",
   values: ["true"],
 };
+const ofJob: StageExpression = {
+  key: `.metadata.labels["batch.kubernetes.io/job-name"]`,
+  operator: "Exists",
+};
 const conditionStatus = (type: string): string =>
   `.status.conditions.[] | select( .type == "${type}" ) | .status`;
 
@@ -148,6 +152,14 @@ podIP: {{ PodIPWith .spec.nodeName $hostNetwork $meta.uid $meta.name $meta.names
 phase: Running
 `;
 
+const podSucceeded = `
+{{ $now := Now }}
+conditions:
+${podConditions("False", "PodCompleted")}
+${containerStatuses("false", "terminated: {exitCode: 0, reason: Completed, finishedAt: {{ $now | Quote }}}")}
+phase: Succeeded
+`;
+
 const failedState = "terminated: {exitCode: 1, reason: Error, finishedAt: {{ $now | Quote }}}";
 const podFailed = `
 {{ $now := Now }}
@@ -175,7 +187,8 @@ function podReadyStage(app: string, seconds: number, otherApps: readonly string[
 
 /**
  * All stages of a lab: nodes become and stay Ready; a bound pod is Pending without a podIP, then
- * Running and Ready after its cold start; a deleted pod holds its cards for the termination time.
+ * Running and Ready after its cold start; a Job's pod then succeeds after a second; a deleted pod holds its cards for
+ * the termination time.
  */
 export function labStages(times: StageTimes): readonly Stage[] {
   const apps = Object.keys(times.coldStartSeconds).filter((app) => app !== "*");
@@ -208,12 +221,21 @@ export function labStages(times: StageTimes): readonly Stage[] {
       podReadyStage(app, seconds, apps),
     ),
     stage(
+      "pod-of-job-succeed",
+      "Pod",
+      { delay: { durationMilliseconds: 1000 }, next: { statusTemplate: podSucceeded } },
+      alive,
+      notFailing,
+      ofJob,
+      { key: ".status.phase", operator: "In", values: ["Running"] },
+    ),
+    stage(
       "pod-fail",
       "Pod",
       { next: { statusTemplate: podFailed } },
       alive,
       { ...notFailing, operator: "In" },
-      { key: ".status.phase", operator: "NotIn", values: ["Failed"] },
+      { key: ".status.phase", operator: "NotIn", values: ["Failed", "Succeeded"] },
     ),
     stage(
       "pod-delete",

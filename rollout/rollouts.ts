@@ -44,10 +44,10 @@ export async function awaitRollouts(
 export function rolloutTargets(config: StackConfig): readonly RolloutTarget[] {
   const workloads = workloadsOf(config);
   const longestGrace = Math.max(...workloads.map(({ graceSeconds }) => graceSeconds));
-  return workloads.map(({ name, graceSeconds, coldStartSeconds }) => ({
+  return workloads.map(({ name, graceSeconds, coldStartSeconds, pullSeconds }) => ({
     name,
     graceSeconds,
-    deadlineSeconds: deadlines({ coldStartSeconds, graceSeconds: longestGrace }).awaitSeconds,
+    deadlineSeconds: deadlines({ coldStartSeconds, graceSeconds: longestGrace, pullSeconds }).awaitSeconds,
   }));
 }
 

@@ -33,7 +33,7 @@ const clefServe = (
   bootFiles: Record<string, string> = { "server.py": "", "requirements.txt": "" },
 ) =>
   registered("test", () => {
-    new ClefServe("clef-serve", { ...WORKLOAD, bootFiles });
+    new ClefServe("clef-serve", { ...WORKLOAD, bootstrap: "install", bootFiles });
   });
 const coderPredictor = (backend: "candle-vllm" | "candle-vllm-next") =>
   registered("test", () => {
@@ -326,7 +326,12 @@ describe("every GPU Deployment", () => {
     [
       "clef-serve",
       await registered("test", () => {
-        new ClefServe("clef-serve", { ...WORKLOAD, ...args, bootFiles: {} });
+        new ClefServe("clef-serve", {
+          ...WORKLOAD,
+          ...args,
+          bootstrap: "install",
+          bootFiles: {},
+        });
       }),
     ] as const,
   ];

@@ -155,6 +155,7 @@ describe("labStages", () => {
       "pod-create": undefined,
       "pod-ready": 1000,
       "pod-ready-clef-serve": 4000,
+      "pod-of-job-succeed": 1000,
       "pod-fail": undefined,
       "pod-delete": 2500,
     });

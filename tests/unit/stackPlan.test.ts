@@ -22,29 +22,6 @@ async function refusalOf(config: ReturnType<typeof stackFile>): Promise<string> 
 }
 
 describe("the program", () => {
-  const unbuilt: [string, Section, string][] = [
-    [
-      "clefServe",
-      { bootstrap: "image" },
-      "llm-serving:clefServe.bootstrap = image: not built yet (install); set it to install or remove it",
-    ],
-    [
-      "clefServe",
-      { bootstrap: "prepared", packagesClaim: "packages" },
-      "llm-serving:clefServe.bootstrap = prepared: not built yet (install); set it to install or remove it",
-    ],
-  ];
-  for (const [section, values, line] of unbuilt) {
-    it(`refuses ${section} ${JSON.stringify(values)} instead of ignoring it`, async () => {
-      expect(await refusalOf(devWith(section, values))).to.equal(line);
-    });
-  }
-
-  it("accepts the same keys at the values that it does act on", async () => {
-    const { resources } = await runProgram("dev", devWith("clefServe", { bootstrap: "install" }));
-    expect(resources.length).to.be.greaterThan(10);
-  });
-
   it("makes the reviewer where the stack asks for it, with rights to read alone", async () => {
     const made = async (reviewer: boolean) => {
       const { resources } = await runProgram("dev", devWith("access", { reviewer }));
