@@ -50,7 +50,7 @@ const NAMESPACE_RULES: input.rbac.v1.PolicyRule[] = [
     resources: ["statefulsets", "daemonsets", "replicasets"],
     verbs: ["list"],
   },
-  { apiGroups: ["batch"], resources: ["jobs"], verbs: ["list"] },
+  { apiGroups: ["batch"], resources: ["jobs"], verbs: ["get", "list"] },
   { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get", "list"] },
   {
     apiGroups: ["rbac.authorization.k8s.io"],

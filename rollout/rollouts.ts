@@ -47,7 +47,8 @@ export function rolloutTargets(config: StackConfig): readonly RolloutTarget[] {
   return workloads.map(({ name, graceSeconds, coldStartSeconds, pullSeconds }) => ({
     name,
     graceSeconds,
-    deadlineSeconds: deadlines({ coldStartSeconds, graceSeconds: longestGrace, pullSeconds }).awaitSeconds,
+    deadlineSeconds: deadlines({ coldStartSeconds, graceSeconds: longestGrace, pullSeconds })
+      .awaitSeconds,
   }));
 }
 
