@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", ".lab/", ".review/", "policy/"] },
+  { ignores: ["node_modules/", ".lab/", ".review/"] },
   js.configs.recommended,
   {
     files: ["**/*.ts"],

@@ -16,7 +16,7 @@ import { errorsOf } from "./attempts.ts";
 const repository = resolve(import.meta.dirname, "..", "..");
 
 /** Not part of the program. */
-const LEFT_OUT = new Set(["node_modules", ".git", ".lab", "policy"]);
+const LEFT_OUT = new Set(["node_modules", ".git", ".lab"]);
 
 /** One exact replacement in a file of the program. */
 export interface Edit {
