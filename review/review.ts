@@ -10,6 +10,9 @@ import { exitCodeOf, reviewOf } from "./reviewOf.ts";
 import { reviewTerminal } from "./reviewTerminal.ts";
 import { runPreview } from "./runPreview.ts";
 
+/** What must hold whoever edits the program. */
+const policyPack = join(import.meta.dirname, "..", "policy");
+
 const usage =
   "usage: node review/review.ts --stack <name> [--base <commit>] [--output <folder>] [--limit <characters>] " +
   "[--config-file <file>]";
@@ -55,7 +58,7 @@ async function main(): Promise<number> {
   const { edits, ...compared } = await baselineOf(stack, base, configFile);
   const env = await stackEnvironment(stack);
   const [{ seconds, ...run }, cli] = await Promise.all([
-    runPreview({ stack, env, configFile }),
+    runPreview({ stack, env, configFile, policyPacks: [policyPack] }),
     cliVersion(env),
   ]);
   const review = reviewOf({ stack, ...run, edits, provenance: { ...compared, base, cli } });
