@@ -40,6 +40,12 @@ review: BASE ?= HEAD
 review: $(packages) ## what an edit does, as a page for a reviewer in .review/ (STACK=prod BASE=HEAD)
 	node review/review.ts --stack $(STACK) --base $(BASE) || [ $$? -eq 2 ] # 2: it changes something
 
+.PHONY: rehearse
+rehearse: STACK = prod
+rehearse: BASE ?= HEAD
+rehearse: $(packages) ## an edit of the stack file on a lab first: outages, restarts, stuck pods (STACK=prod BASE=HEAD LIMIT=)
+	node rehearse/rehearse.ts --stack=$(STACK) --base=$(BASE) --limit=$(LIMIT)
+
 .PHONY: drift
 drift: STACK = prod
 drift: $(packages) ## whether the cluster is what the program says, by reads alone (STACK=prod)

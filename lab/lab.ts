@@ -67,8 +67,9 @@ export interface Lab {
   readonly reused: boolean;
 }
 
-/** 4 s stand for clef-serve's 240 s. */
+/** 4 s stand for clef-serve's 240 s, and 1 s for a grace of 60 s. */
 const defaultColdStartSeconds = { "*": 1, "clef-serve": 4 };
+const defaultTerminationSeconds = { "*": 1 };
 
 /**
  * Starts the lab, or returns the healthy one that runs with the same options. A half-dead lab, or
@@ -86,7 +87,9 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     stages: [
       ...labStages({
         coldStartSeconds: { ...defaultColdStartSeconds, ...options.coldStartSeconds },
-        terminationSeconds: options.terminationSeconds ?? 1,
+        terminationSeconds: { ...defaultTerminationSeconds, ...options.terminationSeconds },
+        stopServingAtOnce: options.stopServingAtOnce ?? [],
+        timeScale: options.timeScale ?? 1,
       }),
       ...(options.extraStages ?? []),
     ],
@@ -221,7 +224,9 @@ async function command(args: readonly string[]): Promise<number> {
         coldStartSeconds: {
           "clef-serve": seconds("cold-start-seconds", values["cold-start-seconds"], 3600),
         },
-        terminationSeconds: seconds("termination-seconds", values["termination-seconds"], 600),
+        terminationSeconds: {
+          "*": seconds("termination-seconds", values["termination-seconds"], 600),
+        },
         authorization: values.authorization,
         signal: interrupt.signal,
         log: (line) => {

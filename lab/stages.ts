@@ -28,12 +28,22 @@ export interface StageExpression {
   readonly values?: readonly string[];
 }
 
+/** A time in seconds by the pod's label `app`; `"*"` is every other pod. */
+export type SecondsByApp = Readonly<Record<string, number>>;
+
 /** How long the simulated engines take. */
 export interface StageTimes {
-  /** Seconds, 0..3600, from bound to Ready by the pod's label `app`; `"*"` is every other pod. */
-  readonly coldStartSeconds: Readonly<Record<string, number>>;
-  /** Seconds, 0..600, that a deleted pod stays Terminating and holds its cards. */
-  readonly terminationSeconds: number;
+  /** 0..3600 each, from bound to Ready. */
+  readonly coldStartSeconds: SecondsByApp;
+  /** 0..600 each: a deleted pod stays Terminating for so long, and holds its cards. */
+  readonly terminationSeconds: SecondsByApp;
+  /**
+   * Labels `app` of pods that fail their readiness probe as soon as they are deleted. All others stay as ready as
+   * they were until they are gone, and an EndpointSlice shows them as serving and terminating.
+   */
+  readonly stopServingAtOnce?: readonly string[];
+  /** Seconds for which one second of the lab stands: 60 makes 4 s of a cold start of 240 s. Default 1. */
+  readonly timeScale?: number;
 }
 
 /** A pod turns Failed at once after `kubectl annotate pod NAME llm-serving-lab/fail=true`. */
@@ -169,29 +179,68 @@ ${containerStatuses("false", failedState)}
 phase: Failed
 `;
 
-function podReadyStage(app: string, seconds: number, otherApps: readonly string[]): Stage {
-  const label = ".metadata.labels.app";
-  return stage(
-    app === "*" ? "pod-ready" : `pod-ready-${app}`,
-    "Pod",
-    { delay: { durationMilliseconds: seconds * 1000 }, next: { statusTemplate: podReady } },
-    alive,
-    notFailing,
-    { key: ".status.phase", operator: "In", values: ["Pending"] },
-    { key: conditionStatus("Initialized"), operator: "In", values: ["True"] },
-    app === "*"
-      ? { key: label, operator: "NotIn", values: otherApps }
-      : { key: label, operator: "In", values: [app] },
+// Still running, so that it holds its cards, and no longer an endpoint that serves.
+const podNotServing = `
+{{ $now := Now }}
+conditions:
+${podConditions("False", "ContainersNotReady")}
+${containerStatuses("false", "running: {startedAt: {{ $now | Quote }}}")}
+`;
+
+const label = ".metadata.labels.app";
+const deleted: StageExpression = { key: ".metadata.deletionTimestamp", operator: "Exists" };
+const ready: StageExpression = { key: conditionStatus("Ready"), operator: "In", values: ["True"] };
+
+/** One stage for each app, and one for all the others: exactly one of them matches a pod. */
+function byApp(
+  name: string,
+  seconds: SecondsByApp,
+  timeScale: number,
+  next: Stage["spec"]["next"],
+  ...matchExpressions: readonly StageExpression[]
+): readonly Stage[] {
+  const apps = Object.keys(seconds).filter((app) => app !== "*");
+  return Object.entries(seconds).map(([app, each]) =>
+    stage(
+      app === "*" ? name : `${name}-${app}`,
+      "Pod",
+      { delay: { durationMilliseconds: Math.round((each * 1000) / timeScale) }, next },
+      ...matchExpressions,
+      app === "*"
+        ? { key: label, operator: "NotIn", values: apps }
+        : { key: label, operator: "In", values: [app] },
+    ),
   );
+}
+
+/** The end of deleted pods. Two stages that match one pod would be drawn by lot, hence the last expressions. */
+function deletionStages(times: StageTimes, timeScale: number): readonly Stage[] {
+  const gone = { finalizers: { empty: true }, delete: true } as const;
+  const seconds = times.terminationSeconds;
+  const apps = times.stopServingAtOnce ?? [];
+  if (apps.length === 0) return byApp("pod-delete", seconds, timeScale, gone, deleted);
+  const servesOn: StageExpression = {
+    key: `select(${apps.map((app) => `${label} == "${app}"`).join(" or ")}) | ${ready.key}`,
+    operator: "NotIn",
+    values: ["True"],
+  };
+  return [
+    stage("pod-stop-serving", "Pod", { next: { statusTemplate: podNotServing } }, deleted, ready, {
+      key: label,
+      operator: "In",
+      values: apps,
+    }),
+    ...byApp("pod-delete", seconds, timeScale, gone, deleted, servesOn),
+  ];
 }
 
 /**
  * All stages of a lab: nodes become and stay Ready; a bound pod is Pending without a podIP, then
  * Running and Ready after its cold start; a Job's pod then succeeds after a second; a deleted pod holds its cards for
- * the termination time.
+ * its termination time.
  */
 export function labStages(times: StageTimes): readonly Stage[] {
-  const apps = Object.keys(times.coldStartSeconds).filter((app) => app !== "*");
+  const { timeScale = 1 } = times;
   return [
     stage(
       "node-initialize",
@@ -217,8 +266,15 @@ export function labStages(times: StageTimes): readonly Stage[] {
       key: conditionStatus("Initialized"),
       operator: "DoesNotExist",
     }),
-    ...Object.entries(times.coldStartSeconds).map(([app, seconds]) =>
-      podReadyStage(app, seconds, apps),
+    ...byApp(
+      "pod-ready",
+      times.coldStartSeconds,
+      timeScale,
+      { statusTemplate: podReady },
+      alive,
+      notFailing,
+      { key: ".status.phase", operator: "In", values: ["Pending"] },
+      { key: conditionStatus("Initialized"), operator: "In", values: ["True"] },
     ),
     stage(
       "pod-of-job-succeed",
@@ -237,14 +293,6 @@ export function labStages(times: StageTimes): readonly Stage[] {
       { ...notFailing, operator: "In" },
       { key: ".status.phase", operator: "NotIn", values: ["Failed", "Succeeded"] },
     ),
-    stage(
-      "pod-delete",
-      "Pod",
-      {
-        delay: { durationMilliseconds: times.terminationSeconds * 1000 },
-        next: { finalizers: { empty: true }, delete: true },
-      },
-      { key: ".metadata.deletionTimestamp", operator: "Exists" },
-    ),
+    ...deletionStages(times, timeScale),
   ];
 }

@@ -76,7 +76,7 @@ describe("a lab that is not healthy", function () {
 
   it("is rebuilt when other options are asked for", async () => {
     const lines: string[] = [];
-    await startLab({ name, terminationSeconds: 3, log: (line) => lines.push(line) });
+    await startLab({ name, terminationSeconds: { "*": 3 }, log: (line) => lines.push(line) });
     expect(lines[0]).to.match(/other options than it was made with; it is rebuilt/);
   });
 
@@ -142,7 +142,7 @@ describe("a start that is ended early or asked for twice", function () {
   });
 
   it("says why it failed, and leaves nothing, when a component does not start", async () => {
-    const broken = { ...labStages({ coldStartSeconds: {}, terminationSeconds: 0 })[0], spec: {} };
+    const broken = { ...labStages({ coldStartSeconds: {}, terminationSeconds: {} })[0], spec: {} };
     const failure: unknown = await startLab({ name, extraStages: [broken as Stage] }).catch(
       (error: unknown) => error,
     );

@@ -32,7 +32,7 @@ function nodesOf(lane: number): Node[] {
 export const laneLab = {
   nodes: Array.from({ length: LANES }, (_, lane) => nodesOf(lane)).flat(),
   coldStartSeconds: { "*": 3600, "clef-serve": 3600 },
-  terminationSeconds: 0,
+  terminationSeconds: { "*": 0 },
 };
 
 /**

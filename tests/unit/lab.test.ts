@@ -11,7 +11,7 @@ import {
   prependedPath,
 } from "../../lab/labFolder.ts";
 import { labProcessName } from "../../lab/labProcesses.ts";
-import { labStages } from "../../lab/stages.ts";
+import { labStages, type StageExpression } from "../../lab/stages.ts";
 
 describe("checkedLabName", () => {
   for (const name of ["llm-lab", "a", "0", "a".repeat(63)]) {
@@ -139,10 +139,13 @@ describe("labProcessName", () => {
   }
 });
 
+const isDeletion = ({ key, operator }: StageExpression) =>
+  key === ".metadata.deletionTimestamp" && operator === "Exists";
+
 describe("labStages", () => {
   const stages = labStages({
     coldStartSeconds: { "*": 1, "clef-serve": 4 },
-    terminationSeconds: 2.5,
+    terminationSeconds: { "*": 2.5 },
   });
   const delays = Object.fromEntries(
     stages.map(({ metadata, spec }) => [metadata.name, spec.delay?.durationMilliseconds]),
@@ -171,6 +174,29 @@ describe("labStages", () => {
       { key: ".metadata.labels.app", operator: "NotIn", values: ["clef-serve"] },
       { key: ".metadata.labels.app", operator: "In", values: ["clef-serve"] },
     ]);
+  });
+
+  it("gives every workload a termination time of its own, at its time scale", () => {
+    const scaled = labStages({
+      coldStartSeconds: { "*": 60, "clef-serve": 240 },
+      terminationSeconds: { "*": 60, reasoning: 90 },
+      timeScale: 60,
+    });
+    const delay = (name: string) =>
+      scaled.find(({ metadata }) => metadata.name === name)?.spec.delay?.durationMilliseconds;
+    expect(
+      ["pod-ready", "pod-ready-clef-serve", "pod-delete", "pod-delete-reasoning"].map(delay),
+    ).to.deep.equal([1000, 4000, 1000, 1500]);
+  });
+
+  it("lets only the named workloads stop serving at once, each pod by one stage at a time", () => {
+    const times = { coldStartSeconds: { "*": 1 }, terminationSeconds: { "*": 1 } };
+    const namesOf = (stopServingAtOnce: string[]) =>
+      labStages({ ...times, stopServingAtOnce })
+        .filter(({ spec }) => spec.selector.matchExpressions.some(isDeletion))
+        .map(({ metadata }) => metadata.name);
+    expect(namesOf([])).to.deep.equal(["pod-delete"]);
+    expect(namesOf(["reasoning"])).to.deep.equal(["pod-stop-serving", "pod-delete"]);
   });
 
   it("gives a pod its address only when it is ready", () => {

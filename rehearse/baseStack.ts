@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../lab/run.ts";
+import { repository } from "../lab/labLifecycle.ts";
+import { RehearsalError } from "./problem.ts";
+
+/** The stack file before and after the edit. */
+export interface StackFiles {
+  /** Text of BASE's. */
+  readonly before: string;
+  /** Text of the one in the working copy. */
+  readonly after: string;
+  /** Short hash of BASE's commit. */
+  readonly commit: string;
+}
+
+/**
+ * Reads a stack's file as it is and as it was.
+ * @param base a git revision
+ * @param configFile instead of the one in the working copy
+ * @throws {RehearsalError} when there is no such stack, commit or file
+ */
+export async function readStackFiles(
+  stack: string,
+  base: string,
+  configFile?: string,
+): Promise<StackFiles> {
+  const file = `Pulumi.${stack}.yaml`;
+  const path = configFile ?? join(repository, file);
+  if (!/^[\w-]+$/.test(stack) || !existsSync(path)) {
+    throw new RehearsalError(
+      `STACK = ${stack}: there is no ${file} (${knownStacks().join(" | ")}); set STACK=prod`,
+    );
+  }
+  const commit = await git(
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--short",
+    "--end-of-options",
+    `${base}^{commit}`,
+  );
+  if (commit === undefined) {
+    throw new RehearsalError(
+      `BASE = ${base}: no commit of this repository (a branch, tag or commit); set BASE=HEAD`,
+    );
+  }
+  const before = await git("show", `${commit.trim()}:${file}`);
+  if (before === undefined) {
+    throw new RehearsalError(
+      `BASE = ${base}: ${file} is not in that commit (a commit that has it); choose a later one`,
+    );
+  }
+  return { before, after: readFileSync(path, "utf8"), commit: commit.trim() };
+}
+
+function knownStacks(): string[] {
+  return readdirSync(repository).flatMap(
+    (name) => /^Pulumi\.([\w-]+)\.yaml$/.exec(name)?.slice(1) ?? [],
+  );
+}
+
+/** What git printed; undefined when it failed, as it does for what is not there. */
+async function git(...args: readonly string[]): Promise<string | undefined> {
+  const env = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
+  return run("git", ["-C", repository, ...args], env, new AbortController().signal).catch(
+    () => undefined,
+  );
+}
