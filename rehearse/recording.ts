@@ -118,9 +118,13 @@ export class World {
 /** Whether nothing is left to happen: every Deployment has exactly its wanted pods, and none is going. */
 export function isSettled(world: World): boolean {
   const deployments = world.all("deployment");
+  const names = new Set(deployments.map(({ name }) => name));
   return (
     deployments.length > 0 &&
-    world.all("pod").every(({ deleting, ready }) => ready && !deleting) &&
+    world
+      .all("pod")
+      .filter(({ app }) => names.has(app))
+      .every(({ deleting, ready }) => ready && !deleting) &&
     deployments.every(
       ({ generation, observedGeneration, wanted, pods, updated, available }) =>
         observedGeneration >= generation &&
@@ -138,11 +142,11 @@ export function waitsForCard({ node, unschedulable }: PodState): boolean {
 }
 
 /**
- * Pods that wait for a card while no pod goes or starts: as the cluster stands, nothing will free one.
+ * Pods that wait for a card while no other pod with cards goes or starts: as the cluster stands, nothing will free one.
  * @returns their names; empty while something can still happen
  */
 export function hopeless(world: World): string[] {
-  const pods = world.all("pod");
+  const pods = world.all("pod").filter(({ cards }) => cards > 0);
   if (pods.some(({ deleting, node, ready }) => deleting || (node !== undefined && !ready))) {
     return [];
   }

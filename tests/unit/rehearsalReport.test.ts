@@ -109,6 +109,16 @@ describe("end of a rehearsal", () => {
     expect(isSettled(world)).to.equal(false);
   });
 
+  it("is settled beside the pod of a Job, which never is Ready again", () => {
+    const world = worldOf(new Script().pod(1, "clef-serve-prepare-a", { cards: 0 }).recording(4));
+    world.apply({
+      at: 4,
+      gone: false,
+      state: { ...deployment, wanted: 0, pods: 0, updated: 0, available: 0 },
+    });
+    expect(isSettled(world)).to.equal(true);
+  });
+
   it("is not settled while a pod terminates", () => {
     const world = worldOf(new Script().goes("reasoning-a", 1, 9).recording(9));
     world.apply({
@@ -136,7 +146,7 @@ describe("end of a rehearsal", () => {
 
   function podGoing() {
     const [change] = new Script()
-      .pod(1, "clef-serve-z", { deleting: true, ready: true })
+      .pod(1, "reasoning-z", { deleting: true, ready: true })
       .recording(1).changes;
     if (change === undefined) throw new Error("no pod");
     return change.state;
