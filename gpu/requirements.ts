@@ -13,7 +13,7 @@ const LAST_ORDINARY_TORCH = "2.7";
 interface Line {
   /** Where it begins, from 1. */
   readonly number: number;
-  /** Without comments and continuations. */
+  /** Without comments and continuations, one blank between its words. */
   readonly text: string;
 }
 
@@ -46,11 +46,16 @@ function linesOf(text: string): readonly Line[] {
       continued += `${line.slice(0, -1)} `;
       continue;
     }
-    const whole = (continued + line).trim();
+    const whole = words(continued + line);
     continued = "";
     if (whole !== "") lines.push({ number: begin, text: whole });
   }
-  return continued.trim() === "" ? lines : [...lines, { number: begin, text: continued.trim() }];
+  // A continuation that nothing follows.
+  return words(continued) === "" ? lines : [...lines, { number: begin, text: words(continued) }];
+}
+
+function words(text: string): string {
+  return text.trim().replace(/\s+/g, " ");
 }
 
 function problemOf(line: string): string | undefined {

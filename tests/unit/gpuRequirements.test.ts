@@ -95,6 +95,12 @@ describe("locked requirements", () => {
     }
   });
 
+  it("are named by the line that a package begins on, whatever it spreads over", () => {
+    expect(problems("# comment", "torch==2.11.0 \\", `    ${HASH} \\`, `    ${HASH}`)[0]).to.match(
+      /^images\/clef-serve\/requirements\.txt:2 = torch==2\.11\.0: its ordinary wheel/,
+    );
+  });
+
   it("refuse options of pip, which belong to the stack, and name every bad line at once", () => {
     const found = problems(
       "--extra-index-url https://x/",
