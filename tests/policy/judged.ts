@@ -9,7 +9,7 @@ import type { Registered } from "../support/mocks.ts";
 
 /** What the SDK does not declare. */
 const { unknownCheckingProxy, unknownStringValue } = proxy as unknown as {
-  unknownCheckingProxy(props: object): Record<string, unknown>;
+  unknownCheckingProxy: (props: object) => Record<string, unknown>;
   unknownStringValue: string;
 };
 
