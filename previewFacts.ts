@@ -1,7 +1,9 @@
 import type { ClusterState } from "./cluster.ts";
 import type { StackConfig } from "./config.ts";
 import { type NodeCards, plannedCards } from "./gpu/cardMap.ts";
+import type { Forecast } from "./gpu/forecast.ts";
 import { planWarnings } from "./gpu/warnings.ts";
+import type { StackForecast } from "./stackForecast.ts";
 import { type StackPlan, type StackWorkload, workloadsOf } from "./stackPlan.ts";
 
 /**
@@ -16,6 +18,8 @@ export interface PreviewArgs {
   readonly plan: StackPlan;
   /** Undefined in an offline preview. */
   readonly cluster: ClusterState | undefined;
+  /** Undefined in an offline preview, and in an adoption. */
+  readonly change: StackForecast | undefined;
 }
 
 /** What is known of a workload beyond the engine's own list of changes. */
@@ -41,6 +45,8 @@ export interface PreviewFacts {
   readonly workloads: readonly WorkloadFacts[];
   /** Workload behind coder-predictor as planned. */
   readonly coderBackend: string;
+  /** Pods that restart and outages of routes, as expected; absent offline and in an adoption. */
+  readonly forecast?: Forecast | undefined;
   /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
   readonly strangers: readonly string[];
   /** What works but deserves a look, one line each, cluster first. */
@@ -54,21 +60,25 @@ const NO_CLIENTS =
   "set it to the namespaces that may";
 
 /** The facts of a preview. Pure. */
-export function previewFacts({ config, plan, cluster }: PreviewArgs): PreviewFacts {
+export function previewFacts({ config, plan, cluster, change }: PreviewArgs): PreviewFacts {
   const workloads = workloadsOf(config);
   const after = existing(plannedCards(workloads, config.gpuNodes, cluster?.gpus), plan);
-  const refused = plan.problems.length + (cluster?.problems.length ?? 0) > 0;
+  const problems = [plan.problems, cluster?.problems ?? [], change?.problems ?? []].flat();
   return {
     context: config.cluster.context,
     server: cluster?.server,
     before: cluster === undefined ? undefined : existing(cluster.cards, plan),
     after,
-    verdict: refused ? "refused, see the error" : `${fitText(plan)}${after.map(useOf).join("; ")}`,
+    verdict:
+      problems.length > 0
+        ? "refused, see the error"
+        : `${fitText(plan)}${after.map(useOf).join("; ")}`,
     parked: workloads.filter(({ replicas }) => replicas === 0).map(({ name }) => name),
     workloads: workloads.map(({ name, replicas, rollout, coldStartSeconds, graceSeconds }) => ({
       ...{ name, replicas, rollout, coldStartSeconds, graceSeconds },
     })),
     coderBackend: config.coderService.backend,
+    forecast: change?.forecast,
     strangers: cluster?.strangers ?? [],
     warnings: [
       ...(cluster?.warnings ?? []),

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { cardMap } from "./gpu/cardMap.ts";
+import type { Forecast, RouteForecast } from "./gpu/forecast.ts";
 import { FACTS_FILE, type PreviewArgs, type PreviewFacts, previewFacts } from "./previewFacts.ts";
 
 /** What a preview prints beside the engine's own list of changes. */
@@ -39,11 +40,36 @@ export function previewReport(facts: PreviewFacts): Report {
       cardMap(facts.after, { before: facts.before }),
       "",
       `verdict: ${facts.verdict}`,
+      ...(facts.forecast === undefined ? [] : forecastLines(facts.forecast)),
       ...(facts.parked.length === 0 ? [] : [`parked: ${facts.parked.join(", ")}`]),
       ...facts.notes,
     ].join("\n"),
     warnings: [...(offline ? [OFFLINE_WARNING] : []), ...block(facts.warnings)],
   };
+}
+
+/** Pods that restart, and what becomes of each route. */
+function forecastLines({ restarts, routes }: Forecast): readonly string[] {
+  return [
+    `restarts: ${restarts.length === 0 ? "none" : restarts.join(", ")}`,
+    `routes: ${routes.map(routeText).join("; ")}`,
+  ];
+}
+
+function routeText({ route, effect, seconds, waitsForCardSeconds }: RouteForecast): string {
+  const about = seconds === undefined ? "a time unknown" : `about ${Math.ceil(seconds)} s`;
+  const waits = Math.ceil(waitsForCardSeconds);
+  const card = waits === 0 ? "" : `, ${waits} s of them waiting for a card`;
+  switch (effect) {
+    case "stays":
+      return seconds === 0 ? `${route} stays up` : `${route} is down for ${about}${card}`;
+    case "on":
+      return seconds === 0 ? `${route} is on` : `${route} is on after ${about}${card}`;
+    case "off":
+      return `${route} goes off`;
+    case "none":
+      return `${route} stays off`;
+  }
 }
 
 /** Several lines as one message. */

@@ -48,3 +48,12 @@ function plain(value: unknown): unknown {
 function text(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
+
+/** The workload that the live Service selects; undefined where there is no Service, or it selects by no label `app`. */
+export function selectedBackend(live: LiveCoderService | undefined): string | undefined {
+  if (live === undefined || live === "absent") return undefined;
+  const { selector } = (live.spec ?? {}) as {
+    readonly selector?: Readonly<Record<string, string>>;
+  };
+  return selector?.app;
+}

@@ -2,13 +2,22 @@ import { admissionGuardFindings } from "../components/admissionGuard.ts";
 import { NAMESPACE } from "../components/names.ts";
 import type { StackConfig } from "../config.ts";
 import type { NodeCards } from "../gpu/cardMap.ts";
+import type { PodNow } from "../gpu/forecast.ts";
 import type { LiveGpus } from "../gpu/pool.ts";
 import { workloadsOf } from "../stackPlan.ts";
-import { coderServiceWarnings } from "./coderService.ts";
+import { coderServiceWarnings, selectedBackend } from "./coderService.ts";
 import type { ClusterFacts, ObjectName } from "./facts.ts";
-import { holdersOf, holderWarnings, liveCards, liveGpus, ownDeployments } from "./holders.ts";
+import {
+  holdersOf,
+  holderWarnings,
+  liveCards,
+  liveGpus,
+  ownDeployments,
+  podsNow,
+  removedHolders,
+} from "./holders.ts";
 import { nodeProblems, nodesByHostname, nodeWarnings } from "./nodes.ts";
-import { objectProblems, strangersOf, strangerWarnings } from "./objects.ts";
+import { objectProblems, strangersOf, strangerWarnings, templatesOf } from "./objects.ts";
 import { missingReferences, referencesOf } from "./references.ts";
 
 /** What the facts are held against. */
@@ -33,6 +42,12 @@ export interface ClusterState {
   readonly cards: readonly NodeCards[];
   /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
   readonly strangers: readonly string[];
+  /** This stack's pods with cards, bound ones. */
+  readonly pods: readonly PodNow[];
+  /** Fingerprint of the pod template by Deployment, where the program wrote one. */
+  readonly templates: ReadonlyMap<string, string>;
+  /** The workload that coder-predictor selects now; undefined where there is no Service, or it selects none. */
+  readonly coderBackend: string | undefined;
   /** Why the stack cannot work on this cluster, one line each. */
   readonly problems: readonly string[];
   /** What works but deserves a look, one line each. */
@@ -59,10 +74,14 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
     server: facts.server,
     gpus: liveGpus(gpuNodes, live, holders),
     cards: liveCards(gpuNodes, holders),
+    pods: podsNow(holders, workloads, now),
+    templates: templatesOf(facts.objects),
+    coderBackend: selectedBackend(facts.coderService),
     strangers,
     problems: [
       ...nodeProblems(gpuNodes, live, workloads),
       ...(adopting ? [] : objectProblems(facts.objects, wanted, stack)),
+      ...removedHolders(holders, workloads),
       ...missing.problems,
     ],
     warnings: [

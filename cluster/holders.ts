@@ -1,5 +1,6 @@
-import { STACK_ANNOTATION } from "../components/names.ts";
+import { NAMESPACE, STACK_ANNOTATION } from "../components/names.ts";
 import type { CardHolder, NodeCards } from "../gpu/cardMap.ts";
+import type { PodNow } from "../gpu/forecast.ts";
 import type { LiveGpus } from "../gpu/pool.ts";
 import type { GpuNode } from "../gpu/workload.ts";
 import type { StackWorkload } from "../stackPlan.ts";
@@ -120,6 +121,57 @@ export function liveCards(gpuNodes: readonly GpuNode[], { bound }: Holders): rea
       unmanaged: workload === undefined,
     })),
   }));
+}
+
+/** This stack's bound pods, as a forecast takes them. */
+export function podsNow(
+  { bound }: Holders,
+  workloads: readonly StackWorkload[],
+  now: Date,
+): readonly PodNow[] {
+  const coldStarts = new Map(workloads.map((each) => [each.name, each.coldStartSeconds]));
+  return [...bound].flatMap(([node, holders]) =>
+    holders.flatMap(({ pod, cards, workload }) => {
+      if (workload === undefined) return [];
+      const { metadata, spec } = pod;
+      const unready = unreadyOf(pod);
+      const until = (time: Date): number => (time.getTime() - now.getTime()) / 1000;
+      // One that has been Ready before, or takes longer than it should, is as good as never Ready again.
+      const rest =
+        (coldStarts.get(workload) ?? 0) + (unready === undefined ? 0 : until(unready.since));
+      const late = unready !== undefined && (unready.before || rest <= 0);
+      return [
+        {
+          ...{ workload, node, cards },
+          graceSeconds: spec?.terminationGracePeriodSeconds ?? 30,
+          readySeconds: unready === undefined ? 0 : late ? Infinity : rest,
+          ...(metadata?.deletionTimestamp === undefined
+            ? {}
+            : { goneSeconds: Math.max(1, until(metadata.deletionTimestamp)) }),
+        },
+      ];
+    }),
+  );
+}
+
+/** Workloads that are no longer in the program while their pods hold cards, one line each. */
+export function removedHolders(
+  { bound }: Holders,
+  workloads: readonly StackWorkload[],
+): readonly string[] {
+  const known = new Set(workloads.map(({ name }) => name));
+  const removed = [...bound].flatMap(([node, holders]) =>
+    holders.flatMap(({ workload, cards }) =>
+      workload === undefined || known.has(workload) ? [] : [{ workload, node, cards }],
+    ),
+  );
+  return [...Map.groupBy(removed, ({ workload }) => workload)].map(([name, holders]) => {
+    const held = holders.map(({ node, cards }) => `${cardCount(cards)} of ${node}`).join(", ");
+    return (
+      `Deployment ${NAMESPACE}/${name}: removed from the program while its pods hold ${held} (deletes run last, so ` +
+      `whoever takes these cards would wait for ever); put it back with replicas 0 and run \`up\`, then remove it`
+    );
+  });
 }
 
 /** Pods that hold cards and serve nothing, and pods that wait for one. */

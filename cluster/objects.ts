@@ -1,4 +1,4 @@
-import { NAMESPACE, STACK_ANNOTATION } from "../components/names.ts";
+import { NAMESPACE, STACK_ANNOTATION, TEMPLATE_ANNOTATION } from "../components/names.ts";
 import type { LiveObject, ObjectName } from "./facts.ts";
 
 /** Made by the control plane in every namespace. */
@@ -70,6 +70,16 @@ export function strangerWarnings(strangers: readonly string[]): readonly string[
   const listed = strangers.slice(0, MAX_NAMES);
   const more = strangers.length > MAX_NAMES ? ` and ${strangers.length - MAX_NAMES} more` : "";
   return [`in namespace ${NAMESPACE}, but not of this stack: ${listed.join(", ")}${more}`];
+}
+
+/** Fingerprint of the pod template by Deployment, where the program wrote one. */
+export function templatesOf(objects: readonly LiveObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    objects.flatMap(({ kind, metadata: { name = "", annotations } }) => {
+      const template = kind === "Deployment" ? annotations?.[TEMPLATE_ANNOTATION] : undefined;
+      return template === undefined ? [] : [[name, template]];
+    }),
+  );
 }
 
 /** Why an object with ownerReferences is not safe, and how it loses them. */

@@ -3,7 +3,7 @@ import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { deviceList } from "../gpu/devices.ts";
 import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
-import { gpuDeployment } from "./gpuDeployment.ts";
+import { gpuDeployment, type GpuDeploymentArgs } from "./gpuDeployment.ts";
 import { CONTAINER_PORT } from "./names.ts";
 
 /** Arguments of {@link CandleVllm}. */
@@ -18,25 +18,26 @@ export class CandleVllm extends pulumi.ComponentResource {
 
   constructor(name: string, args: CandleVllmArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:CandleVllm", name, {}, opts);
-    this.deployment = gpuDeployment(
-      name,
-      {
-        workload: args,
-        cards: args.tensorParallel,
-        args: flags(args),
-        env: modelEnv(args),
-        // It listens only once the model is loaded, and has no /health. No livePath: /v1/models takes
-        // the engine's lock, so a busy engine would be killed; opening the port is enough (derived).
-        readyPath: "/v1/models",
-        // Without a signal handler it would ignore SIGTERM as PID 1 and burn the whole grace (derived).
-        shareProcessNamespace: true,
-        volumes: modelsVolume(args.modelsClaim),
-        volumeMounts: modelsMount(args.modelsClaim),
-      },
-      { parent: this },
-    );
+    this.deployment = gpuDeployment(name, candleVllmPod(args), { parent: this });
     this.registerOutputs({});
   }
+}
+
+/** How the pods of a candle-vllm engine differ from those of other workloads. */
+export function candleVllmPod(args: CandleVllmArgs): GpuDeploymentArgs {
+  return {
+    workload: args,
+    cards: args.tensorParallel,
+    args: flags(args),
+    env: modelEnv(args),
+    // It listens only once the model is loaded, and has no /health. No livePath: /v1/models takes
+    // the engine's lock, so a busy engine would be killed; opening the port is enough (derived).
+    readyPath: "/v1/models",
+    // Without a signal handler it would ignore SIGTERM as PID 1 and burn the whole grace (derived).
+    shareProcessNamespace: true,
+    volumes: modelsVolume(args.modelsClaim),
+    volumeMounts: modelsMount(args.modelsClaim),
+  };
 }
 
 /** Only flags that its parser knows: `--max-gen-tokens` stands in the README alone and fails the start. */

@@ -8,15 +8,11 @@ import type { GpuDeploymentArgs } from "./gpuDeployment.ts";
 import { HOME } from "./gpuDeployment.ts";
 import { packagesFolder, preparingJob, preparingJobName } from "./preparingJob.ts";
 
-/** What a way to start adds to clef-serve's Deployment. */
-export interface ClefBootstrap {
-  readonly pod: Pick<
-    GpuDeploymentArgs,
-    "command" | "args" | "env" | "volumes" | "volumeMounts" | "manyFiles"
-  >;
-  /** What must be there before a pod of the Deployment is replaced. */
-  readonly dependsOn: readonly pulumi.Resource[];
-}
+/** What a way to start adds to the pods of clef-serve. */
+export type BootstrapPod = Pick<
+  GpuDeploymentArgs,
+  "command" | "args" | "env" | "volumes" | "volumeMounts" | "manyFiles"
+>;
 
 /** Where pip installs at each boot: an emptyDir. */
 const INSTALLED = `${HOME}/packages`;
@@ -24,83 +20,99 @@ const INSTALLED = `${HOME}/packages`;
 /** Where the volume with prepared packages is mounted, in the Job as in the pods: byte code names its folder. */
 const PREPARED = "/packages";
 
+const packagesMount: input.core.v1.VolumeMount = { name: "packages", mountPath: PREPARED };
+
+const PACKAGES_SCRIPT = ["python", `${BOOT_FOLDER}/packages.py`];
+
 /** Host memory of a Job's pod in GiB (derived: pip unpacks file by file, and what it wrote is cache that can go). */
 const INSTALL_MEMORY_GIB = 4;
 
-/** Makes what clef-serve's start needs beside its Deployment, by the stack's choice of `bootstrap`. */
-export function clefBootstrap(
-  args: ClefServeArgs,
-  opts: pulumi.CustomResourceOptions,
-): ClefBootstrap {
+/** How clef-serve's pods come by their packages, by the stack's choice of `bootstrap`. */
+export function bootstrapPod(args: ClefServeArgs): BootstrapPod {
   switch (args.bootstrap) {
     case "install":
-      return installed(args, opts);
+      return installedPod(args);
     case "prepared":
-      return prepared(args, opts);
+      return preparedPod(args);
     case "image":
-      return pulled(args, opts);
+      // No command: the image's own starts the server.
+      return {};
+  }
+}
+
+/** Makes what must be there before a pod of clef-serve is replaced. */
+export function bootstrapResources(
+  args: ClefServeArgs,
+  opts: pulumi.CustomResourceOptions,
+): readonly pulumi.Resource[] {
+  switch (args.bootstrap) {
+    case "install":
+      return [bootConfigMap(args.stack, args.bootFiles, opts)];
+    case "prepared":
+      return preparedPackages(args, opts);
+    case "image":
+      return pulledImage(args, opts);
   }
 }
 
 /** pip at each start, about four minutes: today's way. */
-function installed(args: ClefServeArgs, opts: pulumi.CustomResourceOptions): ClefBootstrap {
-  const files = bootConfigMap(args.stack, args.bootFiles, opts);
+function installedPod(args: ClefServeArgs): BootstrapPod {
   return {
-    pod: {
-      command: ["/bin/sh", "-c"],
-      // exec: the server becomes PID 1 and gets SIGTERM itself.
-      args: [
-        `pip install --no-cache-dir --target ${INSTALLED} -r ${BOOT_FOLDER}/requirements.txt ` +
-          `&& exec python ${BOOT_FOLDER}/server.py`,
-      ],
-      env: [{ name: "PYTHONPATH", value: INSTALLED }],
-      volumes: [bootVolume(args)],
-      volumeMounts: [bootMount],
-    },
-    dependsOn: [files],
+    command: ["/bin/sh", "-c"],
+    // exec: the server becomes PID 1 and gets SIGTERM itself.
+    args: [
+      `pip install --no-cache-dir --target ${INSTALLED} -r ${BOOT_FOLDER}/requirements.txt ` +
+        `&& exec python ${BOOT_FOLDER}/server.py`,
+    ],
+    env: [{ name: "PYTHONPATH", value: INSTALLED }],
+    volumes: [bootVolume(args)],
+    volumeMounts: [bootMount],
   };
 }
 
-/** Packages on a volume: a Job fills a folder of it once per lock file, while the old pods still serve. */
-function prepared(args: ClefServeArgs, opts: pulumi.CustomResourceOptions): ClefBootstrap {
-  const files = bootConfigMap(args.stack, args.bootFiles, opts);
+/** Packages on a volume, which a Job has filled. */
+function preparedPod(args: ClefServeArgs): BootstrapPod {
   const folder = packagesFolder(args);
-  const script = ["python", `${BOOT_FOLDER}/packages.py`];
-  const volumes = [
-    bootVolume(args),
-    { name: "packages", persistentVolumeClaim: { claimName: args.packagesClaim ?? "" } },
-  ];
-  const packages = { name: "packages", mountPath: PREPARED };
+  return {
+    // It holds the folder against the next Job's cleaning, then becomes the server: PID 1 gets SIGTERM itself.
+    command: [...PACKAGES_SCRIPT, "run", PREPARED, folder, `${BOOT_FOLDER}/server.py`],
+    env: [{ name: "PYTHONPATH", value: `${PREPARED}/${folder}` }],
+    volumes: [bootVolume(args), packagesVolume(args)],
+    // The mount alone: a volume that is attached read-only could not serve the Job on the same node.
+    volumeMounts: [bootMount, { ...packagesMount, readOnly: true }],
+    manyFiles: true,
+  };
+}
+
+/** A Job fills a folder of the volume once per lock file, while the old pods still serve. */
+function preparedPackages(
+  args: ClefServeArgs,
+  opts: pulumi.CustomResourceOptions,
+): readonly pulumi.Resource[] {
+  const files = bootConfigMap(args.stack, args.bootFiles, opts);
+  const fill = ["fill", PREPARED, packagesFolder(args), `${BOOT_FOLDER}/requirements.txt`];
   const job = preparingJob(
     {
       workload: args,
       name: preparingJobName(args),
-      command: [...script, "fill", PREPARED, folder, `${BOOT_FOLDER}/requirements.txt`],
+      command: [...PACKAGES_SCRIPT, ...fill],
       memoryGiB: INSTALL_MEMORY_GIB,
       // An install has as long as it would have in a pod that starts with one.
       workSeconds: deadlines({ ...args, ...BOOTSTRAP_TIMES.install }).startupBudgetSeconds,
-      volumes,
-      volumeMounts: [bootMount, packages],
+      volumes: [bootVolume(args), packagesVolume(args)],
+      volumeMounts: [bootMount, packagesMount],
     },
     { ...opts, dependsOn: [files] },
   );
-  return {
-    pod: {
-      // It holds the folder against the next Job's cleaning, then becomes the server: PID 1 gets SIGTERM itself.
-      command: [...script, "run", PREPARED, folder, `${BOOT_FOLDER}/server.py`],
-      env: [{ name: "PYTHONPATH", value: `${PREPARED}/${folder}` }],
-      volumes,
-      // The mount alone: a volume that is attached read-only could not serve the Job on the same node.
-      volumeMounts: [bootMount, { ...packages, readOnly: true }],
-      manyFiles: true,
-    },
-    dependsOn: [files, ...job],
-  };
+  return [files, ...job];
 }
 
-/** Packages in the image: a Job pulls it to the node while the old pods still serve. */
-function pulled(args: ClefServeArgs, opts: pulumi.CustomResourceOptions): ClefBootstrap {
-  const job = preparingJob(
+/** A Job pulls the image, with the packages in it, to the node while the old pods still serve. */
+function pulledImage(
+  args: ClefServeArgs,
+  opts: pulumi.CustomResourceOptions,
+): readonly pulumi.Resource[] {
+  return preparingJob(
     {
       workload: args,
       name: preparingJobName(args),
@@ -112,8 +124,10 @@ function pulled(args: ClefServeArgs, opts: pulumi.CustomResourceOptions): ClefBo
     },
     opts,
   );
-  // No command: the image's own starts the server.
-  return { pod: {}, dependsOn: job };
+}
+
+function packagesVolume({ packagesClaim = "" }: ClefServeArgs): input.core.v1.Volume {
+  return { name: "packages", persistentVolumeClaim: { claimName: packagesClaim } };
 }
 
 function bootVolume({ bootFiles }: ClefServeArgs): input.core.v1.Volume {

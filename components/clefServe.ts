@@ -3,8 +3,8 @@ import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import { BOOTSTRAP_TIMES, type Bootstrap } from "../gpu/bootstrap.ts";
 import type { BootFiles } from "./bootFiles.ts";
-import { clefBootstrap } from "./clefBootstrap.ts";
-import type { WorkloadArgs } from "./gpuDeployment.ts";
+import { bootstrapPod, bootstrapResources } from "./clefBootstrap.ts";
+import type { GpuDeploymentArgs, WorkloadArgs } from "./gpuDeployment.ts";
 import { gpuDeployment, HOME } from "./gpuDeployment.ts";
 import {
   ASSIGNED_BY_CLUSTER,
@@ -34,24 +34,8 @@ export class ClefServe extends pulumi.ComponentResource {
 
   constructor(name: string, args: ClefServeArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:ClefServe", name, {}, opts);
-    const { pod, dependsOn } = clefBootstrap(args, { parent: this });
-    const { pullSeconds } = BOOTSTRAP_TIMES[args.bootstrap];
-    this.deployment = gpuDeployment(
-      name,
-      {
-        ...pod,
-        workload: { ...args, pullSeconds },
-        cards: 1,
-        env: [
-          { name: "PORT", value: String(CONTAINER_PORT) },
-          ...(pod.env ?? []),
-          { name: "HF_HOME", value: `${HOME}/huggingface` },
-        ],
-        readyPath: "/health",
-        livePath: "/health",
-      },
-      { parent: this, dependsOn: [...dependsOn] },
-    );
+    const dependsOn = [...bootstrapResources(args, { parent: this })];
+    this.deployment = gpuDeployment(name, clefServePod(args), { parent: this, dependsOn });
     new Service(
       CLEF_SERVE,
       {
@@ -71,4 +55,22 @@ export class ClefServe extends pulumi.ComponentResource {
     );
     this.registerOutputs({});
   }
+}
+
+/** How the pods of clef-serve differ from those of other workloads. */
+export function clefServePod(args: ClefServeArgs): GpuDeploymentArgs {
+  const pod = bootstrapPod(args);
+  const { pullSeconds } = BOOTSTRAP_TIMES[args.bootstrap];
+  return {
+    ...pod,
+    workload: { ...args, pullSeconds },
+    cards: 1,
+    env: [
+      { name: "PORT", value: String(CONTAINER_PORT) },
+      ...(pod.env ?? []),
+      { name: "HF_HOME", value: `${HOME}/huggingface` },
+    ],
+    readyPath: "/health",
+    livePath: "/health",
+  };
 }

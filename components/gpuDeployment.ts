@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type * as pulumi from "@pulumi/pulumi";
 import { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import type { input } from "@pulumi/kubernetes/types/index.js";
@@ -10,6 +11,7 @@ import {
   NOT_AWAITED_BY_PROVIDER,
   ownershipAnnotations,
   RUN_AS_ID,
+  TEMPLATE_ANNOTATION,
 } from "./names.ts";
 
 /** What every workload states, whatever it runs. Plain numbers: sums over them must be exact in the preview. */
@@ -97,7 +99,11 @@ export function gpuDeployment(
         name,
         namespace: NAMESPACE,
         labels: labelsOf(name),
-        annotations: { ...ownershipAnnotations(workload.stack), ...NOT_AWAITED_BY_PROVIDER },
+        annotations: {
+          ...ownershipAnnotations(workload.stack),
+          ...NOT_AWAITED_BY_PROVIDER,
+          [TEMPLATE_ANNOTATION]: templateFingerprint(name, args),
+        },
       },
       spec: {
         replicas: workload.replicas,
@@ -106,11 +112,21 @@ export function gpuDeployment(
         progressDeadlineSeconds: deadlines(workload).progressDeadlineSeconds,
         strategy: strategyOf(workload.rollout),
         selector: { matchLabels: { app: name } },
-        template: { metadata: { labels: labelsOf(name) }, spec: podSpec(args) },
+        template: podTemplate(name, args),
       },
     },
     opts,
   );
+}
+
+/** Tells one pod template from another: where it differs from that of the running pods, they restart. */
+export function templateFingerprint(name: string, args: GpuDeploymentArgs): string {
+  const text = JSON.stringify(podTemplate(name, args));
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
+function podTemplate(name: string, args: GpuDeploymentArgs) {
+  return { metadata: { labels: labelsOf(name) }, spec: podSpec(args) };
 }
 
 /** Every card is allocated, so a rolling update's new pod would wait for a card that the old pod still holds. */

@@ -28,6 +28,9 @@ export const CLIENTS_POLICY = "llm-serving-clients";
 /** Annotation of every managed object that says which stack owns it. */
 export const STACK_ANNOTATION = "llm-serving/stack";
 
+/** Annotation of a Deployment with the fingerprint of its pod template: another one means that its pods restart. */
+export const TEMPLATE_ANNOTATION = "llm-serving/template";
+
 /** The user, group and volume group of every container: not root, and the same in each image (derived). */
 export const RUN_AS_ID = 10001;
 

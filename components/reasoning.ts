@@ -3,7 +3,7 @@ import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
 import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
-import { gpuDeployment } from "./gpuDeployment.ts";
+import { gpuDeployment, type GpuDeploymentArgs } from "./gpuDeployment.ts";
 import {
   ASSIGNED_BY_CLUSTER,
   CONTAINER_PORT,
@@ -27,22 +27,7 @@ export class Reasoning extends pulumi.ComponentResource {
 
   constructor(name: string, args: ReasoningArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:Reasoning", name, {}, opts);
-    this.deployment = gpuDeployment(
-      name,
-      {
-        workload: args,
-        cards: args.tensorParallel,
-        command: ["vllm", "serve"],
-        args: [weights(args.model.source), ...flags(args)],
-        // The V1 engine needs compute capability 8.0; V100 has 7.0.
-        env: [{ name: "VLLM_USE_V1", value: "0" }, ...modelEnv(args)],
-        readyPath: "/health",
-        livePath: "/health",
-        volumes: modelsVolume(args.modelsClaim),
-        volumeMounts: modelsMount(args.modelsClaim),
-      },
-      { parent: this },
-    );
+    this.deployment = gpuDeployment(name, reasoningPod(args), { parent: this });
     new Service(
       REASONING_SERVICE,
       {
@@ -63,6 +48,22 @@ export class Reasoning extends pulumi.ComponentResource {
     );
     this.registerOutputs({});
   }
+}
+
+/** How the pods of reasoning differ from those of other workloads. */
+export function reasoningPod(args: ReasoningArgs): GpuDeploymentArgs {
+  return {
+    workload: args,
+    cards: args.tensorParallel,
+    command: ["vllm", "serve"],
+    args: [weights(args.model.source), ...flags(args)],
+    // The V1 engine needs compute capability 8.0; V100 has 7.0.
+    env: [{ name: "VLLM_USE_V1", value: "0" }, ...modelEnv(args)],
+    readyPath: "/health",
+    livePath: "/health",
+    volumes: modelsVolume(args.modelsClaim),
+    volumeMounts: modelsMount(args.modelsClaim),
+  };
 }
 
 /** vLLM's positional argument: a hub id, a folder or a GGUF file. */

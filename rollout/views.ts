@@ -42,7 +42,7 @@ export function podView(pod: LivePod): PodView {
     phase: status?.phase ?? "Pending",
     ready: status?.conditions?.some((c) => c.type === "Ready" && c.status === "True") ?? false,
     createdAt: milliseconds(metadata?.creationTimestamp) ?? 0,
-    deletedAt: milliseconds(metadata?.deletionTimestamp),
+    deletedAt: deletedAt(pod),
     unschedulable: unscheduledReason(pod),
     ...(stopped === undefined
       ? {}
@@ -60,6 +60,12 @@ function failureOf(
   const words = [status?.reason, status?.message, ended?.reason, ended?.message];
   const text = words.filter((word) => word !== undefined && word !== "").join(" ");
   return text === "" ? undefined : text;
+}
+
+/** A deletionTimestamp is the end of the grace, not its begin. */
+function deletedAt({ metadata }: LivePod): number | undefined {
+  const end = milliseconds(metadata?.deletionTimestamp);
+  return end === undefined ? undefined : end - (metadata?.deletionGracePeriodSeconds ?? 0) * 1000;
 }
 
 /** A list has Dates; an event of a watch has the text that the server sent, whatever the client's types say. */

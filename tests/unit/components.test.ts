@@ -433,8 +433,26 @@ describe("every GPU Deployment", () => {
       expect(spec.template.metadata, name).to.deep.equal({
         labels: { app: name, "app.kubernetes.io/part-of": "llm-serving" },
       });
-      const { inputs } = objectOf(resources, "apps/v1:Deployment", name);
-      expect(inputs.metadata, name).to.deep.include({ annotations: NOT_AWAITED });
+      expect(annotationsOf(resources, name), name).to.include(NOT_AWAITED);
+    }
+  });
+
+  const annotationsOf = (resources: Parameters<typeof objectOf>[0], name: string) => {
+    const { metadata } = objectOf(resources, "apps/v1:Deployment", name).inputs;
+    return (metadata as { annotations: Record<string, string | undefined> }).annotations;
+  };
+
+  it("writes the fingerprint of the pod template, and that of nothing else", async () => {
+    const fingerprints = async (args: Partial<typeof WORKLOAD>) =>
+      (await all(args)).map(([name, made]) => annotationsOf(made, name)["llm-serving/template"]);
+    const found = await fingerprints({});
+    expect(new Set(found)).to.have.length(3);
+    expect(found.every((each) => /^[0-9a-f]{16}$/.test(each ?? ""))).to.equal(true);
+    expect(await fingerprints({ replicas: 3, rollout: "surge", stack: "other" })).to.deep.equal(
+      found,
+    );
+    for (const [at, other] of (await fingerprints({ graceSeconds: 61 })).entries()) {
+      expect(other).not.to.equal(found[at]);
     }
   });
 

@@ -2,13 +2,16 @@ import { expect } from "chai";
 import type { ClusterFacts } from "../../cluster/facts.ts";
 import { previewFacts } from "../../previewFacts.ts";
 import { previewReport } from "../../previewReport.ts";
+import { forecastStack } from "../../stackForecast.ts";
 import { planStack } from "../../stackPlan.ts";
 import { facts, judged, liveNode, livePod, podOf, stackConfig } from "./clusterFixtures.ts";
 
 /** The report of a stack on a cluster, or offline. */
 function reported(of: ClusterFacts | undefined, config = stackConfig()) {
   const cluster = of === undefined ? undefined : judged(of, config);
-  return previewReport(previewFacts({ config, plan: planStack(config, cluster?.gpus), cluster }));
+  const plan = planStack(config, cluster?.gpus);
+  const change = cluster && forecastStack(config, plan, cluster, new Map());
+  return previewReport(previewFacts({ config, plan, cluster, change }));
 }
 
 const base = stackConfig();
@@ -23,6 +26,8 @@ describe("what the preview prints", () => {
       "          after   │ candle-vllm │ clef-serve  │  reasoning  │    idle     │  3 of 4 used, 1 free",
       "",
       "verdict: fits, with little memory for candle-vllm, reasoning: 3 of 4 cards used on worker-1, 1 free",
+      "restarts: none",
+      "routes: /v1/systemone stays up; coder-predictor stays up; reasoning-long is on after about 240 s",
       "parked: candle-vllm-next",
     ]);
   });

@@ -52,6 +52,11 @@ describe("podView", () => {
     expect(podView(metadata(created.toISOString()))).to.deep.include(expected);
   });
 
+  it("counts a deletion from its begin: the timestamp is the end of the grace", () => {
+    const metadata = { deletionTimestamp: created, deletionGracePeriodSeconds: 60 };
+    expect(podView({ metadata }).deletedAt).to.equal(created.getTime() - 60_000);
+  });
+
   it("has why a container does not run, how often it crashed, and why its pod failed", () => {
     const status = (containerStatuses: unknown[], rest: object = {}) =>
       podView({ status: { phase: "Pending", containerStatuses, ...rest } } as LivePod);
