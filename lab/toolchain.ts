@@ -7,7 +7,14 @@ import { cachedPaths, cacheRoot } from "./toolchain/cache.ts";
 import { diagnoseWrite, ToolchainError } from "./toolchain/failure.ts";
 import { makeBinFolder, makePulumiHome } from "./toolchain/folders.ts";
 import { findInstalled } from "./toolchain/installed.ts";
-import { binaryNames, pins, type BinaryName } from "./toolchain/pins.ts";
+import {
+  binaryNames,
+  labTools,
+  pins,
+  registryTools,
+  type BinaryName,
+  type LabTool,
+} from "./toolchain/pins.ts";
 import { createProgress, outputFor } from "./toolchain/progress.ts";
 
 export { ToolchainError } from "./toolchain/failure.ts";
@@ -15,7 +22,7 @@ export type { BinaryName } from "./toolchain/pins.ts";
 
 /** Where the tools are. All paths are absolute. */
 export interface Toolchain {
-  readonly paths: Readonly<Record<BinaryName, string>>;
+  readonly paths: Readonly<Record<LabTool, string>>;
   /**
    * Folder to put first on PATH: holds pulumi, kubectl, kwokctl and, only where the official one is
    * absent, the stand-in for pulumi-language-nodejs.
@@ -25,37 +32,56 @@ export interface Toolchain {
   readonly pulumiHome: string;
 }
 
-/** What is there without building anything. */
-async function look(env: NodeJS.ProcessEnv) {
+/** What is there of these without building anything. */
+async function look(env: NodeJS.ProcessEnv, names: readonly BinaryName[]) {
   const root = cacheRoot(env);
   const cached = cachedPaths(root);
-  const installed = await findInstalled(env, root);
-  const missing = binaryNames.filter(
+  const installed = await findInstalled(env, root, names);
+  const missing = names.filter(
     (name) => installed[name] === undefined && !existsSync(cached[name]),
   );
   return { root, cached, installed, missing };
 }
 
-/**
- * Finds each binary: an installed one that fits, else the project's cache, else a build from its pinned
- * Go module, which takes up to 25 minutes for all on two cores. Interrupted during a build, the process
- * ends with exit code 130.
- * @param options.log takes the progress line by line; without it, progress goes to stderr
- * @throws ToolchainError with the cause and the next command
- */
-export async function resolveToolchain(
-  options: { readonly log?: (line: string) => void } = {},
-): Promise<Toolchain> {
+/** Where progress of a build goes: line by line to `log`; without it, to stderr. */
+interface ResolveOptions {
+  readonly log?: (line: string) => void;
+}
+
+/** Looks, and builds what is missing. */
+async function obtain(names: readonly BinaryName[], { log }: ResolveOptions) {
   const { env } = process;
-  const { root, cached, installed, missing } = await look(env);
+  const { root, cached, installed, missing } = await look(env, names);
   if (missing.length > 0) {
-    const progress = createProgress(outputFor(options.log));
+    const progress = createProgress(outputFor(log));
     progress.line(
-      `${missing.length} of ${binaryNames.length} tools are missing and are built once into ${root}`,
+      `${missing.length} of ${names.length} tools are missing and are built once into ${root}`,
     );
     await build(missing, { env, root, targets: cached, progress });
   }
-  const paths = { ...cached, ...installed };
+  return { root, installed, paths: { ...cached, ...installed } };
+}
+
+/**
+ * Finds or builds single tools that the lab itself does not need, about 2 minutes for both on two cores.
+ * @returns absolute paths
+ * @throws ToolchainError with the cause and the next command
+ */
+export async function resolveTools<Name extends BinaryName>(
+  names: readonly Name[],
+  options: ResolveOptions = {},
+): Promise<Readonly<Record<Name, string>>> {
+  return (await obtain(names, options)).paths;
+}
+
+/**
+ * Finds each binary of the lab: an installed one that fits, else the project's cache, else a build from its
+ * pinned Go module, which takes up to 25 minutes for all on two cores. Interrupted during a build, the
+ * process ends with exit code 130.
+ * @throws ToolchainError with the cause and the next command
+ */
+export async function resolveToolchain(options: ResolveOptions = {}): Promise<Toolchain> {
+  const { root, installed, paths } = await obtain(labTools, options);
   try {
     const needsHost = installed.pulumi === undefined;
     const binFolder = makeBinFolder(root, paths, needsHost);
@@ -72,11 +98,13 @@ export async function resolveToolchain(
 
 /** One line per binary: name, pinned version, where it comes from, path. */
 async function describeTools(): Promise<string> {
-  const { cached, installed, missing } = await look(process.env);
+  const { cached, installed, missing } = await look(process.env, binaryNames);
+  const later = new Set<BinaryName>(registryTools);
   const rows = binaryNames.map((name) => {
     const { version, laterFits } = pins[name];
     const path = installed[name];
-    const source = path !== undefined ? "installed" : missing.includes(name) ? "missing" : "built";
+    const absent = later.has(name) ? "on demand" : "missing";
+    const source = path !== undefined ? "installed" : missing.includes(name) ? absent : "built";
     return [name, laterFits ? `>= ${version}` : version, source, path ?? cached[name]] as const;
   });
   return rows

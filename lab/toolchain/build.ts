@@ -13,11 +13,11 @@ import { sourceFolder } from "./cache.ts";
 import { diagnose, diagnoseWrite, ToolchainError, type Diagnosis } from "./failure.ts";
 import { checkGo, GoTool } from "./goTool.ts";
 import { acquireLock, isAlive, type Owner } from "./lock.ts";
-import { binaryNames, buildArguments, pins, providerModule, type BinaryName } from "./pins.ts";
+import { buildArguments, pins, providerModule, type BinaryName } from "./pins.ts";
 import { formatDuration, type Progress } from "./progress.ts";
 
 /** What to run after a failure. Any command that needs the tools goes on where the build stopped. */
-const runAgain = "then run `make lab` again: it goes on from here, finished binaries are kept";
+const runAgain = "then run the same again: it goes on from here, finished binaries are kept";
 
 /** Where a build takes place. */
 export interface BuildContext {
@@ -29,9 +29,8 @@ export interface BuildContext {
   readonly progress: Progress;
 }
 
-function title(name: BinaryName): string {
-  const position = binaryNames.indexOf(name) + 1;
-  return `[${position}/${binaryNames.length}] ${name} ${pins[name].version}`;
+function title(name: BinaryName, among: readonly BinaryName[]): string {
+  return `[${among.indexOf(name) + 1}/${among.length}] ${name} ${pins[name].version}`;
 }
 
 function failure(step: string, { cause, fix }: Diagnosis, logFile?: string): ToolchainError {
@@ -87,11 +86,13 @@ async function generateProviderFiles(go: GoTool, folder: string, logFile: string
 
 async function buildOne(
   name: BinaryName,
+  among: readonly BinaryName[],
   go: GoTool,
   work: string,
   { root, targets, progress }: BuildContext,
 ): Promise<void> {
   const pin = pins[name];
+  const step = title(name, among);
   const start = Date.now();
   const logFile = join(root, "logs", `${name}.log`);
   mkdirSync(dirname(logFile), { recursive: true });
@@ -111,7 +112,7 @@ async function buildOne(
   const output = join(work, name);
   const describe = (elapsed: string): string => {
     const activity = go.activity === "" ? "" : `, ${go.activity.replace(/^go: /, "")}`;
-    return `${title(name)}: building${elapsed}${activity}`;
+    return `${step}: building${elapsed}${activity}`;
   };
   const failed = await progress.during(describe, async () => {
     if (pin.module === "provider") {
@@ -127,12 +128,12 @@ async function buildOne(
     });
     return result.code === 0 ? "" : result.output;
   });
-  if (failed !== "") throw failure(`${title(name)} failed`, diagnose(failed), logFile);
+  if (failed !== "") throw failure(`${step} failed`, diagnose(failed), logFile);
 
   mkdirSync(dirname(targets[name]), { recursive: true });
   chmodSync(output, 0o755);
   renameSync(output, targets[name]);
-  progress.line(`${title(name)}: built in ${formatDuration(Date.now() - start)}`);
+  progress.line(`${step}: built in ${formatDuration(Date.now() - start)}`);
 }
 
 /** Calls `cleanUp` and ends the process with exit code 130 when it is interrupted. */
@@ -185,7 +186,7 @@ export async function build(names: readonly BinaryName[], context: BuildContext)
       if (problem !== undefined) throw failure("preparing the build failed", diagnose(problem));
       for (const name of missing) {
         lock.describe(`builds ${name}`);
-        await buildOne(name, go, work, context);
+        await buildOne(name, names, go, work, context);
       }
     } finally {
       ignoreInterruption();

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { shortHash } from "./cache.ts";
 import { hasCode } from "./failure.ts";
-import { providerPluginFolder, type BinaryName } from "./pins.ts";
+import { providerPluginFolder, type LabTool } from "./pins.ts";
 
 const hostSource = join(import.meta.dirname, "..", "languageHost", "languageHost.ts");
 
@@ -35,7 +35,7 @@ NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-$here/../compiled} exec "$node" "$here
  */
 export function makeBinFolder(
   root: string,
-  paths: Readonly<Record<BinaryName, string>>,
+  paths: Readonly<Record<LabTool, string>>,
   needsHost: boolean,
 ): string {
   const links = ["pulumi", "kubectl", "kwokctl"] as const;

@@ -111,10 +111,12 @@ function hasLanguageHost(pulumi: string, folders: readonly string[]): boolean {
 /**
  * Installed tools that fit their pins, by name; what does not fit is left out.
  * @param root the project's cache, whose own binaries never count as installed
+ * @param names what is searched for
  */
 export async function findInstalled(
   env: NodeJS.ProcessEnv,
   root: string,
+  names: readonly BinaryName[] = binaryNames,
 ): Promise<Partial<Record<BinaryName, string>>> {
   const memory = new VersionMemory(root);
   const folders = searchFolders(env, root);
@@ -133,7 +135,7 @@ export async function findInstalled(
       return;
     }
   };
-  await Promise.all(binaryNames.map(search));
+  await Promise.all(names.map(search));
   await memory.save();
   return found;
 }

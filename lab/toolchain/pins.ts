@@ -1,7 +1,7 @@
-// What the lab runs, pinned. One row per binary; everything else here is derived from this table.
+// What the lab and the image build run, pinned. One row per binary; everything else here is derived from this table.
 
 /** A binary that the lab and the program's own preview need. */
-export type BinaryName =
+export type LabTool =
   | "pulumi"
   | "pulumi-resource-kubernetes"
   | "kube-apiserver"
@@ -11,6 +11,12 @@ export type BinaryName =
   | "etcd"
   | "kwok"
   | "kwokctl";
+
+/** What pushes an image (regctl), and a registry server to try it on. Built when a command asks for it. */
+export const registryTools = ["regctl", "registry"] as const;
+export type RegistryTool = (typeof registryTools)[number];
+
+export type BinaryName = LabTool | RegistryTool;
 
 /** How one binary is recognised when it is installed, and built when it is not. */
 export interface Pin {
@@ -101,10 +107,31 @@ export const pins: Readonly<Record<BinaryName, Pin>> = {
   },
   kwok: kwok("kwok"),
   kwokctl: kwok("kwokctl"),
+  regctl: {
+    version: "0.11.7",
+    laterFits: false,
+    askVersion: ["version"],
+    module: "regctl",
+    package: "github.com/regclient/regclient/cmd/regctl",
+    variables: {},
+  },
+  registry: {
+    version: "3.1.2",
+    laterFits: false,
+    askVersion: ["--version"],
+    module: "registry",
+    package: "github.com/distribution/distribution/v3/cmd/registry",
+    variables: {},
+  },
 };
 
 /** The names of the table, in its order. */
 export const binaryNames = Object.keys(pins) as BinaryName[];
+
+/** What `make up` needs, in the order in which it is built. */
+export const labTools = binaryNames.filter(
+  (name): name is LabTool => name !== "regctl" && name !== "registry",
+);
 
 /** Folder name that the CLI expects for the provider under PULUMI_HOME/plugins. */
 export const providerPluginFolder = `resource-kubernetes-v${providerVersion}`;

@@ -26,7 +26,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeBinFolder } from "../../lab/toolchain/folders.ts";
-import { binaryNames, type BinaryName } from "../../lab/toolchain/pins.ts";
+import { labTools, type LabTool } from "../../lab/toolchain/pins.ts";
 
 const clone = join(import.meta.dirname, "..", "..");
 /** The engine's side of a run, as far as a program without resources asks for it. */
@@ -86,8 +86,8 @@ describe("language host", function () {
     folder = mkdtempSync(join(tmpdir(), "host-"));
     symlinkSync(join(clone, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "package.json"), '{"type":"module","version":"1.2.3"}');
-    const paths = Object.fromEntries(binaryNames.map((name) => [name, process.execPath]));
-    const bin = makeBinFolder(join(folder, "cache"), paths as Record<BinaryName, string>, true);
+    const paths = Object.fromEntries(labTools.map((name) => [name, process.execPath]));
+    const bin = makeBinFolder(join(folder, "cache"), paths as Record<LabTool, string>, true);
     host = spawn(join(bin, "pulumi-language-nodejs"), ["--logtostderr", cli.address], {
       cwd: folder,
       stdio: ["ignore", "pipe", "pipe"],

@@ -16,7 +16,7 @@ import { cachedPaths, cacheRoot, moduleKey, sourceFolder } from "../../lab/toolc
 import { diagnose, diagnoseWrite } from "../../lab/toolchain/failure.ts";
 import { makeBinFolder, makePulumiHome } from "../../lab/toolchain/folders.ts";
 import { compareGoVersions } from "../../lab/toolchain/goTool.ts";
-import { binaryNames, buildArguments, pins } from "../../lab/toolchain/pins.ts";
+import { labTools, buildArguments, pins } from "../../lab/toolchain/pins.ts";
 import { createProgress, formatDuration } from "../../lab/toolchain/progress.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
@@ -97,8 +97,8 @@ describe("toolchain", () => {
 
     it("keeps one folder per module", () => {
       const folders = Object.values(cachedPaths(root)).map((path) => path.split("/").at(-2));
-      expect(folders).to.have.length(9);
-      expect(new Set(folders).size).to.equal(5);
+      expect(folders).to.have.length(11);
+      expect(new Set(folders).size).to.equal(7);
     });
 
     for (const file of ["go.mod", "go.sum", "main.go"]) {
@@ -115,8 +115,8 @@ describe("toolchain", () => {
   describe("folders for the CLI", () => {
     const paths = () =>
       Object.fromEntries(
-        binaryNames.map((name) => [name, tool(join(folder, "built"), name, name)]),
-      ) as Record<(typeof binaryNames)[number], string>;
+        labTools.map((name) => [name, tool(join(folder, "built"), name, name)]),
+      ) as Record<(typeof labTools)[number], string>;
 
     it("hold the language host stand-in only where the official one is absent", () => {
       const withHost = makeBinFolder(root, paths(), true);

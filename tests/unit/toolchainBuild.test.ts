@@ -14,10 +14,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cachedPaths, cacheRoot } from "../../lab/toolchain/cache.ts";
-import { binaryNames, type BinaryName } from "../../lab/toolchain/pins.ts";
+import { labTools, type LabTool } from "../../lab/toolchain/pins.ts";
 
 const program = join(import.meta.dirname, "..", "..", "lab", "toolchain.ts");
-const runAgain = "  then run `make lab` again: it goes on from here, finished binaries are kept";
+const runAgain = "  then run the same again: it goes on from here, finished binaries are kept";
 
 /** Stands for Go: notes each build, and fails or hangs in the package that the test names. */
 const fakeGo = `#!/bin/sh
@@ -100,9 +100,9 @@ describe("toolchain build", function () {
     return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   }
 
-  function built(): BinaryName[] {
+  function built(): LabTool[] {
     const paths = cachedPaths(root);
-    return binaryNames.filter((name) => existsSync(paths[name]));
+    return labTools.filter((name) => existsSync(paths[name]));
   }
 
   /** What must not be there after a build, however it ended. */
@@ -122,7 +122,7 @@ describe("toolchain build", function () {
   it("builds each binary once, and nothing when all are there", async () => {
     const first = await run();
     expect(first.code, first.stderr).to.equal(0);
-    expect(builds()).to.deep.equal(binaryNames);
+    expect(builds()).to.deep.equal(labTools);
     expect(first.stderr).to.match(
       /^\[3\/9\] kube-apiserver 1\.36\.3: building\n\[3\/9\] kube-apiserver 1\.36\.3: built in \ds$/m,
     );
@@ -143,7 +143,7 @@ describe("toolchain build", function () {
       runAgain,
     ]);
     expect(readFileSync(log, "utf8")).to.equal(`${message}\n`);
-    expect(built()).to.deep.equal(binaryNames.slice(0, 6));
+    expect(built()).to.deep.equal(labTools.slice(0, 6));
     expect(leftovers()).to.deep.equal([]);
 
     expect((await run()).code).to.equal(0);
@@ -208,10 +208,10 @@ describe("toolchain build", function () {
       const { code, stderr } = await result;
       expect(code).to.equal(130);
       expect(stderr.trimEnd().split("\n").at(-1)).to.equal(
-        "interrupted: the unfinished build is removed; then run `make lab` again: " +
+        "interrupted: the unfinished build is removed; then run the same again: " +
           "it goes on from here, finished binaries are kept",
       );
-      expect(built()).to.deep.equal(binaryNames.slice(0, 4));
+      expect(built()).to.deep.equal(labTools.slice(0, 4));
       expect(leftovers()).to.deep.equal([]);
       const compiler = Number(readFileSync(pidFile, "utf8"));
       await until(() => !isRunning(compiler));
@@ -226,7 +226,7 @@ describe("toolchain build", function () {
     expect(leftovers()).to.deep.equal(["lock", `work-${child.pid ?? 0}`]);
     expect((await run()).code).to.equal(0);
     expect(leftovers()).to.deep.equal([]);
-    expect(builds()).to.deep.equal([...binaryNames.slice(0, 7), "etcd", "kwok", "kwokctl"]);
+    expect(builds()).to.deep.equal([...labTools.slice(0, 7), "etcd", "kwok", "kwokctl"]);
   });
 
   it("lets a second process wait for the first, and builds nothing twice", async () => {
@@ -235,8 +235,8 @@ describe("toolchain build", function () {
     const second = start({ FAKE_SLOW: "1" });
     const [a, b] = await Promise.all([first.result, second.result]);
     expect([a.code, b.code]).to.deep.equal([0, 0]);
-    expect(builds()).to.deep.equal(binaryNames);
-    const name = `(?:${binaryNames.join("|")})`;
+    expect(builds()).to.deep.equal(labTools);
+    const name = `(?:${labTools.join("|")})`;
     expect(b.stderr).to.match(
       new RegExp(`^waiting for process ${first.child.pid ?? 0}, which builds ${name}`, "m"),
     );
