@@ -61,6 +61,12 @@ adopt: STACK = prod
 adopt: $(packages) ## adopts it (STACK=prod)
 	node adopt/adopt.ts --stack $(STACK)
 
+.PHONY: image
+image: STACK = prod
+image: $(packages) ## clef-serve's image into the registry (STACK=prod ARCHIVE= BASE= CHUNKS=)
+	node publish/publish.ts --stack $(STACK) $(if $(ARCHIVE),--archive '$(ARCHIVE)') $(if $(BASE),--base '$(BASE)') \
+		$(if $(filter no,$(CHUNKS)),--no-chunks)
+
 .PHONY: recover
 recover: STACK = prod
 recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)

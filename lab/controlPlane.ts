@@ -1,16 +1,10 @@
 // The cluster of a lab: etcd, API server, controller manager, scheduler and kwok as processes of
 // this machine, started by kwokctl's binary runtime.
-import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  clusterConfigText,
-  fakeNode,
-  type ClusterConfigOptions,
-  type Ports,
-} from "./clusterConfig.ts";
+import { clusterConfigText, fakeNode, type ClusterConfigOptions } from "./clusterConfig.ts";
+import { freePorts } from "./freePorts.ts";
 import { kubeconfigText, labMark, type LabPaths } from "./labFolder.ts";
 import { components, processesOf } from "./labProcesses.ts";
 import { causeIn, run } from "./run.ts";
@@ -48,7 +42,9 @@ export class PortTakenError extends Error {}
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<number> {
   const { paths, toolchain, signal } = options;
-  const ports = await freePorts();
+  const [apiServer = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0, kwok = 0] =
+    await freePorts(6);
+  const ports = { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok };
   await writeFile(paths.clusterConfig, clusterConfigText(options, ports));
   const done = new AbortController();
   await Promise.race([
@@ -77,14 +73,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<n
     pki("admin.crt"),
     pki("admin.key"),
   ]);
-  await writeFile(
-    paths.kubeconfig,
-    kubeconfigText({ port: ports.apiServer, ca, certificate, key }),
-    {
-      mode: 0o600,
-    },
-  );
-  return ports.apiServer;
+  await writeFile(paths.kubeconfig, kubeconfigText({ port: apiServer, ca, certificate, key }), {
+    mode: 0o600,
+  });
+  return apiServer;
 }
 
 /**
@@ -192,26 +184,6 @@ function populationText({ name, nodes }: ControlPlaneOptions): string {
       ...nodes.map(node),
     ],
   });
-}
-
-/** Six different ports that nobody listens on now. */
-async function freePorts(): Promise<Ports> {
-  const servers = await Promise.all(
-    Array.from({ length: 6 }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
-  );
-  const [apiServer = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0, kwok = 0] =
-    servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(
-    servers.map(async (server) => {
-      server.close();
-      await once(server, "close");
-    }),
-  );
-  return { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok };
 }
 
 /** Rejects when a component that was started does not run any more; kwokctl would wait for 60 s. */

@@ -1,0 +1,118 @@
+// `make image`: clef-serve's image is built, its layers are held against the registry's limit, and it is pushed in
+// chunks below it. Nothing is deployed: the last lines are the commands that make a stack use it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { Remedies } from "../config/problems.ts";
+import { buildImage } from "./buildImage.ts";
+import { openImage } from "./imageLayout.ts";
+import { chunkBytes, chunkNotes, largestRequest, mib, tooLargeWhole } from "./layers.ts";
+import { proxyRefusal, refusalText } from "./proxyRefusal.ts";
+import { PublishError } from "./publishError.ts";
+import { pushImage } from "./pushImage.ts";
+import { regctlFor } from "./regctl.ts";
+import { registryOf } from "./registryOf.ts";
+
+const usage =
+  "usage: node publish/publish.ts --stack <name> [--archive <file or folder>] [--base <image>] [--no-chunks] " +
+  "[--stack-folder <folder>]";
+
+interface Arguments {
+  readonly stack: string;
+  /** An image that exists: nothing is built. */
+  readonly archive: string | undefined;
+  readonly base: string | undefined;
+  readonly inChunks: boolean;
+  readonly stackFolder: string | undefined;
+}
+
+const IMAGE = "clef-serve";
+
+async function publish(args: Arguments, folder: string): Promise<void> {
+  const { stack, archive, inChunks } = args;
+  const { pull, push, maxLayerMiB } = registryOf(stack, args.stackFolder);
+  const regctl = await regctlFor(
+    {
+      prefixes: [push, pull],
+      wholeUpToBytes: inChunks ? maxLayerMiB * 2 ** 20 : undefined,
+      chunkBytes: chunkBytes(maxLayerMiB),
+    },
+    folder,
+  );
+  const file = archive === undefined ? join(folder, "image.tar") : resolve(archive);
+  if (archive === undefined) await buildImage(file, args.base);
+  const image = await openImage(file, folder, regctl);
+
+  const { layers } = image;
+  const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
+  console.log(`${IMAGE}: ${layers.length} layers, ${mib(total)} compressed`);
+  const tooLarge = inChunks ? [] : tooLargeWhole(layers, maxLayerMiB);
+  if (tooLarge.length > 0) throw new PublishError(tooLarge.join("\n"));
+  for (const note of chunkNotes(layers, maxLayerMiB)) console.log(`  ${note}`);
+
+  const repository = `${push}/${IMAGE}`;
+  const largestRequestBytes = largestRequest(layers, maxLayerMiB, inChunks);
+  const refusal = await proxyRefusal(repository, largestRequestBytes);
+  if (refusal !== undefined) throw new PublishError(refusalText(refusal, push, maxLayerMiB));
+  console.log(`pushing to ${repository}, at most ${mib(largestRequestBytes)} in one request`);
+  const tag = await pushImage(
+    { image, repository, maxLayerMiB, largestRequestBytes, log: console.error },
+    regctl,
+  );
+  console.log(`pushed ${repository}:${tag}\ndigest ${image.digest}`);
+
+  const reference = `${pull}/${IMAGE}@${image.digest}`;
+  if (pull !== push && (await regctl.run(["manifest", "head", reference], 30)).code !== 0) {
+    console.error(
+      `warning: ${reference} cannot be seen from here; if the nodes cannot either, registry.pull and registry.push ` +
+        "are not two addresses of one registry",
+    );
+  }
+  const remedies = new Remedies(stack);
+  const commands = [
+    remedies.set(["clefServe", "image"], reference),
+    remedies.set(["clefServe", "bootstrap"], "image"),
+  ];
+  console.log(["\nTo use it:", ...commands].join("\n  ").replaceAll("run: ", ""));
+}
+
+function argumentsOf(): Arguments | undefined {
+  try {
+    const { values } = parseArgs({
+      options: {
+        stack: { type: "string" },
+        archive: { type: "string" },
+        base: { type: "string" },
+        "no-chunks": { type: "boolean", default: false },
+        "stack-folder": { type: "string" },
+      },
+    });
+    const { stack = "", archive, base, "no-chunks": whole, "stack-folder": stackFolder } = values;
+    return stack === "" ? undefined : { stack, archive, base, inChunks: !whole, stackFolder };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns 0 the image is in the registry, 1 it is not, 2 wrong usage */
+async function main(): Promise<number> {
+  const args = argumentsOf();
+  if (args === undefined) {
+    console.error(usage);
+    return 2;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "llm-serving-image-"));
+  try {
+    await publish(args, folder);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error;
+    console.error(error.message);
+    return 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();

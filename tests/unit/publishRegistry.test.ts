@@ -1,0 +1,67 @@
+import { expect } from "chai";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PublishError } from "../../publish/publishError.ts";
+import { registryOf } from "../../publish/registryOf.ts";
+
+describe("registry of a stack", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "llm-serving-registry-"));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  const registry = (keys: Readonly<Record<string, unknown>>) => {
+    const config = { "llm-serving:registry": keys, "llm-serving:clefServe": { replicas: 1 } };
+    writeFileSync(join(folder, "Pulumi.test.yaml"), JSON.stringify({ config }));
+    return registryOf("test", folder);
+  };
+
+  it("is pushed to at pull unless push says otherwise, whatever else the stack lacks", () => {
+    const pull = "registry.example/llm";
+    expect(registry({ pull })).to.deep.equal({ pull, push: pull, maxLayerMiB: 100 });
+    const push = "10.0.0.7:5000/llm";
+    expect(registry({ pull, push, maxLayerMiB: 10_240 })).to.deep.equal({
+      pull,
+      push,
+      maxLayerMiB: 10_240,
+    });
+  });
+
+  it("is asked for where the stack does not state it, as the committed prod does not", () => {
+    for (const ask of [() => registry({ maxLayerMiB: 5 }), () => registryOf("prod")]) {
+      expect(ask).to.throw(
+        PublishError,
+        /^llm-serving:registry\.pull is not set: .*; run: pulumi config set --path 'llm-serving:registry\.pull' registry\.example\/llm --stack (test|prod)$/,
+      );
+    }
+  });
+
+  it("is refused by the rules of the preview, every problem of it and nothing else", () => {
+    expect(() => registry({ pull: "https://x", maxLayerMiB: 0 }))
+      .to.throw(PublishError)
+      .with.property("message")
+      .that.match(
+        /^llm-serving:registry\.pull = .*\nllm-serving:registry\.maxLayerMiB = 0: [^\n]*$/,
+      );
+  });
+
+  it("is refused when clients would not take its first part for a host", () => {
+    expect(() => registry({ pull: "registry.example/llm", push: "registry-direct/llm" })).to.throw(
+      PublishError,
+      "llm-serving:registry.push = registry-direct/llm: clients take its first part for a folder of their default " +
+        "registry (a host with a dot or a port comes first); run: pulumi config set --path " +
+        "'llm-serving:registry.push' registry-direct:443/llm --stack test",
+    );
+    for (const pull of ["localhost/llm", "registry-direct:443/llm", "registry.example/a/b"]) {
+      expect(registry({ pull }).pull).to.equal(pull);
+    }
+  });
+
+  it("names the file that is missing", () => {
+    expect(() => registryOf("nope", folder)).to.throw(PublishError, "Pulumi.nope.yaml: cannot be");
+  });
+});
