@@ -72,6 +72,15 @@ recover: STACK = prod
 recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)
 	node recover/recover.ts --stack $(STACK)
 
+.PHONY: comment
+comment: STACK = prod
+comment: $(packages) ## in CI: the reports of review and rehearse as one comment on the change (STACK=prod)
+	node ci/comment.ts --stack $(STACK)
+
+.PHONY: ci-kubeconfig
+ci-kubeconfig: ## in CI: writes the secret REVIEWER_KUBECONFIG to the file that KUBECONFIG names
+	@umask 077 && printf '%s\n' "$${REVIEWER_KUBECONFIG:?is not set: a secret of the repository, see docs/ci.md}" > "$${KUBECONFIG:?is not set}"
+
 .PHONY: test
 test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
 	mocha --parallel --jobs 2 'tests/**/*.test.ts' # each file has labs of its own, and mostly waits

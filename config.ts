@@ -15,18 +15,25 @@ export type * from "./config/types.ts";
  */
 export function readConfig(): StackConfig {
   const all = Object.entries(pulumi.runtime.allConfig());
-  const own = all.filter(([key]) => key.startsWith(`${PROJECT}:`));
-  const foreign = all.map(([key]) => key).filter((key) => !key.startsWith(`${PROJECT}:`));
+  const own = all.filter(([key]) => isOwn(key));
+  const foreign = all.filter(([key]) => !isOwn(key));
+  const encrypted = encryptedKeys();
   try {
     return parseStackConfig(
       Object.fromEntries(own.map(([key, text]) => [nameOf(key), decoded(text)])),
       pulumi.getStack(),
-      { encrypted: encryptedKeys(), foreign },
+      {
+        encrypted: encrypted.filter(isOwn).map(nameOf),
+        foreign: foreign.map(([key]) => key),
+        foreignPlain: Object.fromEntries(foreign.filter(([key]) => !encrypted.includes(key))),
+      },
     );
   } catch (error) {
     throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;
   }
 }
+
+const isOwn = (key: string): boolean => key.startsWith(`${PROJECT}:`);
 
 const nameOf = (key: string): string => key.slice(PROJECT.length + 1);
 
@@ -41,15 +48,11 @@ function decoded(text: string): unknown {
 }
 
 /**
- * Names of this program's keys that are encrypted, wholly or in a part. The engine passes them
- * beside the decrypted values; the SDK reads the same variable and has no public function for it.
+ * Full keys that are encrypted, wholly or in a part. The engine passes them beside the decrypted values; the SDK reads
+ * the same variable and has no public function for it.
  */
 function encryptedKeys(): string[] {
   const text = process.env.PULUMI_CONFIG_SECRET_KEYS ?? "";
   const keys: unknown = text === "" ? [] : JSON.parse(text);
-  if (!Array.isArray(keys)) return [];
-  return keys
-    .filter((key) => typeof key === "string")
-    .filter((key) => key.startsWith(`${PROJECT}:`))
-    .map(nameOf);
+  return Array.isArray(keys) ? keys.filter((key) => typeof key === "string") : [];
 }

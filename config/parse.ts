@@ -11,6 +11,8 @@ export interface Surroundings {
   readonly encrypted?: readonly string[];
   /** Full keys of other namespaces, such as `kubernetes:candleVllm`. */
   readonly foreign?: readonly string[];
+  /** Values in plain text under other namespaces, by full key. */
+  readonly foreignPlain?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -28,6 +30,7 @@ export function parseStackConfig(
 ): StackConfig {
   const review = new Review(raw, stack);
   review.checkSecrets(around.encrypted ?? []);
+  review.checkForeignSecrets(around.foreignPlain ?? {});
   checkVariableNames(review);
   const parsed = stackSchema.safeParse(raw);
   review.checkShape(parsed.error?.issues ?? [], around.foreign ?? []);

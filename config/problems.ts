@@ -125,6 +125,11 @@ export class Remedies {
     return sayable ? this.#command("rm", path, "") : `remove it from ${this.file}`;
   }
 
+  /** The command that encrypts another program's value; it asks for the value, so that no shell keeps it. */
+  encrypt(key: string): string {
+    return `run: pulumi config set --secret ${shellWord(key)} --stack ${shellWord(this.#stack)}`;
+  }
+
   /** The edit that writes a map or list, which no command does at once. */
   write(path: Path, field: Field): string {
     const sample = sampleYaml(field);

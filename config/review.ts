@@ -16,7 +16,7 @@ import {
 import type { Problem } from "./problems.ts";
 import { keyOf, Remedies, shown } from "./problems.ts";
 import { stackSchema } from "./schema.ts";
-import { HIDDEN, isSecretValue } from "./secrets.ts";
+import { HIDDEN, isSecretName, isSecretValue } from "./secrets.ts";
 
 /** Depth below which nothing is looked at. */
 const DEEPEST = 10;
@@ -93,6 +93,17 @@ export class Review {
         `${this.remedies.remove(path)} and revoke it if it was committed`,
       );
     });
+  }
+
+  /** Refuses secrets in plain text under other programs' namespaces: they stand in the same file. */
+  checkForeignSecrets(values: Readonly<Record<string, string>>): void {
+    for (const [key, value] of Object.entries(values)) {
+      if (value === "" || !(isSecretName(key) || isSecretValue(value))) continue;
+      const line =
+        `${key} = ${HIDDEN}: looks like a secret in plain text (an encrypted value); ` +
+        `${this.remedies.encrypt(key)}, and revoke it if it was committed`;
+      this.#found.push({ path: [], problem: { key, line } });
+    }
   }
 
   /** Turns what zod found into problems. */

@@ -178,4 +178,26 @@ describe("configuration: secrets", () => {
       `llm-serving:hfToken = (encrypted): ${rule}`,
     ]);
   });
+
+  it("A19 refuses a secret in plain text under another namespace, without printing it", () => {
+    const foreignPlain = {
+      "kubernetes:token": CANARY,
+      "aws:region": HF_VALUE,
+      "proxy:settings": JSON.stringify({ url: `https://user:${CANARY}@proxy.example` }),
+    };
+    const lines = refusals(smallStack(), { foreignPlain });
+    expect(lines).to.deep.equal(
+      Object.keys(foreignPlain).map(
+        (key) =>
+          `${key} = (hidden): looks like a secret in plain text (an encrypted value); run: pulumi config set ` +
+          `--secret ${key} --stack dev, and revoke it if it was committed`,
+      ),
+    );
+    const harmless = {
+      "pulumi:disable-default-providers": '["kubernetes"]',
+      "kubernetes:context": "x",
+      "kubernetes:token": "",
+    };
+    expect(refusals(smallStack(), { foreignPlain: harmless })).to.be.empty;
+  });
 });

@@ -1,0 +1,149 @@
+import { expect } from "chai";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { commentBody } from "../../ci/commentBody.ts";
+import { type ForgeTarget, stickyComment } from "../../ci/forge.ts";
+
+interface Comment {
+  id: number;
+  body: string;
+}
+
+const KEY = "<!-- llm-serving review of prod -->";
+const TOKEN = "canary-token";
+
+/** A forge as far as comments are concerned: GitHub's pages of two, or Gitea's single one. */
+class Forge {
+  readonly comments: Comment[];
+  readonly seen: string[] = [];
+  readonly #server: Server;
+  readonly #paged: boolean;
+
+  constructor(bodies: readonly string[], paged: boolean) {
+    this.comments = bodies.map((body, at) => ({ id: at + 1, body }));
+    this.#paged = paged;
+    this.#server = createServer((request, response) => {
+      let text = "";
+      request.on("data", (data: Buffer) => (text += data.toString()));
+      request.on("end", () => {
+        const { method = "", url = "", headers } = request;
+        this.seen.push(`${method} ${url}`);
+        if (headers.authorization !== `token ${TOKEN}`) {
+          response.writeHead(403).end("{}");
+          return;
+        }
+        const { body } = (text === "" ? { body: "" } : JSON.parse(text)) as { body: string };
+        const [, id] = /^\/repos\/llm\/serving\/issues\/comments\/(\d+)$/.exec(url) ?? [];
+        const path = url.split("?")[0];
+        if (method === "PATCH" && id !== undefined) {
+          const found = this.comments.find((comment) => comment.id === Number(id));
+          if (found !== undefined) found.body = body;
+          response.end("{}");
+        } else if (method === "POST" && path === "/repos/llm/serving/issues/7/comments") {
+          this.comments.push({ id: this.comments.length + 1, body });
+          response.writeHead(201).end("{}");
+        } else if (method === "GET" && path === "/repos/llm/serving/issues/7/comments") {
+          this.#list(url, (headers, list) =>
+            response.writeHead(200, headers).end(JSON.stringify(list)),
+          );
+        } else {
+          response.writeHead(404).end("{}");
+        }
+      });
+    });
+  }
+
+  #list(url: string, answer: (headers: Record<string, string>, list: Comment[]) => void): void {
+    if (!this.#paged) {
+      answer({}, this.comments);
+      return;
+    }
+    const page = Number(/[?&]page=(\d+)/.exec(url)?.[1] ?? 1);
+    const rest = this.comments.slice(page * 2);
+    const next = `<${this.url}/repos/llm/serving/issues/7/comments?page=${page + 1}>; rel="next"`;
+    answer(rest.length > 0 ? { link: next } : {}, this.comments.slice(page * 2 - 2, page * 2));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  target(token = TOKEN): ForgeTarget {
+    return { api: this.url, repository: "llm/serving", change: 7, token };
+  }
+}
+
+describe("sticky comment", () => {
+  let forge: Forge | undefined;
+  const forgeWith = async (bodies: readonly string[], paged: boolean): Promise<Forge> =>
+    (forge = await new Forge(bodies, paged).start());
+  afterEach(async () => forge?.stop());
+
+  for (const paged of [true, false]) {
+    it(`is written once and replaced from then on, ${paged ? "over pages" : "without pages"}`, async () => {
+      const others = ["first", `quoting:\n${KEY}`, "third"];
+      const own = await forgeWith(others, paged);
+      expect(await stickyComment(own.target(), `${KEY}\none`)).to.equal("written");
+      expect(await stickyComment(own.target(), `${KEY}\ntwo`)).to.equal("replaced");
+      expect(own.comments.map(({ body }) => body)).to.deep.equal([...others, `${KEY}\ntwo`]);
+    });
+  }
+
+  it("knows its comment by a first line that the forge has ended otherwise", async () => {
+    const own = await forgeWith([`${KEY}\r\nold`], false);
+    await stickyComment(own.target(), `${KEY}\nnew`);
+    expect(own.comments.map(({ body }) => body)).to.deep.equal([`${KEY}\nnew`]);
+  });
+
+  it("A19 says which right is missing, and never the token", async () => {
+    const target = (await forgeWith([], false)).target("wrong-canary");
+    let message = "";
+    try {
+      await stickyComment(target, `${KEY}\nx`);
+    } catch (error) {
+      message = String(error);
+    }
+    expect(message).to.include("the forge answers 403; the job's token needs the right to write");
+    expect(message).not.to.include("canary");
+  });
+});
+
+describe("comment body", () => {
+  const runUrl = "https://forge.example/llm/serving/actions/runs/3";
+  const report = `${KEY}\n## prod: restarts pods\n\n![Timeline](rehearsal.svg) ![kept](https://x.example/a.svg)`;
+
+  it("begins with the key, links to the run, and shows no picture that a comment cannot load", () => {
+    expect(commentBody({ report, rehearsal: "# Rehearsal\n", runUrl })).to.equal(
+      `${KEY}\n## prod: restarts pods\n\n[Timeline](${runUrl}) ![kept](https://x.example/a.svg)\n\n# Rehearsal\n\n` +
+        `[The run, with its pictures](${runUrl})\n`,
+    );
+  });
+
+  it("is the report alone where nothing was rehearsed", () => {
+    const body = commentBody({ report: KEY, rehearsal: undefined, runUrl });
+    expect(body).to.equal(`${KEY}\n\n[The run, with its pictures](${runUrl})\n`);
+  });
+
+  it("leaves a rehearsal out that makes it longer than a forge takes, and says so", () => {
+    const long = `${KEY}\n${"x".repeat(59_000)}`;
+    const fits = commentBody({ report: long, rehearsal: "y".repeat(5000), runUrl });
+    expect(fits).to.include("yyy");
+    const body = commentBody({ report: long, rehearsal: "y".repeat(7000), runUrl });
+    expect(body.length).to.be.lessThan(65_536);
+    expect(body).not.to.include("yyy");
+    expect(body).to.include("The rehearsal's report is too long for a comment");
+  });
+});
