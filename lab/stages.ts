@@ -200,15 +200,16 @@ function byApp(
   ...matchExpressions: readonly StageExpression[]
 ): readonly Stage[] {
   const apps = Object.keys(seconds).filter((app) => app !== "*");
+  // kwok drops a pod for ever at an expression without values.
+  const others =
+    apps.length === 0 ? [] : [{ key: label, operator: "NotIn", values: apps } as const];
   return Object.entries(seconds).map(([app, each]) =>
     stage(
       app === "*" ? name : `${name}-${app}`,
       "Pod",
       { delay: { durationMilliseconds: Math.round((each * 1000) / timeScale) }, next },
       ...matchExpressions,
-      app === "*"
-        ? { key: label, operator: "NotIn", values: apps }
-        : { key: label, operator: "In", values: [app] },
+      ...(app === "*" ? others : [{ key: label, operator: "In", values: [app] } as const]),
     ),
   );
 }

@@ -164,6 +164,11 @@ describe("labStages", () => {
     });
   });
 
+  it("has no expression without values, at which kwok would drop a pod for ever", () => {
+    const expressions = stages.flatMap(({ spec }) => spec.selector.matchExpressions);
+    expect(expressions.filter(({ values }) => values?.length === 0)).to.deep.equal([]);
+  });
+
   it("gives every pod exactly one start-up time, by its label app", () => {
     const appRules = stages
       .filter(({ metadata }) => metadata.name.startsWith("pod-ready"))
