@@ -96,6 +96,10 @@ attacks: export KILLS ?= 30
 attacks: $(packages) ## every attack on coder-predictor, on a lab of its own (KILLS=30)
 	node tests/attacks/run.ts
 
+.PHONY: bench-coldstart
+bench-coldstart: $(packages) ## clef-serve's start with pip at boot against a prepared folder (2.8 GB of wheels, once)
+	node bench/coldStart.ts
+
 .PHONY: golden
 golden: $(packages) ## rewrites the committed resource graphs
 	UPDATE_GOLDEN=1 mocha 'tests/golden/*.test.ts'

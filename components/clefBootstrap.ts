@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { input } from "@pulumi/kubernetes/types/index.js";
 import { BOOTSTRAP_TIMES } from "../gpu/bootstrap.ts";
 import { deadlines } from "../gpu/deadlines.ts";
+import { fillCommand, installCommand, runCommand } from "./bootCommands.ts";
 import { BOOT_FOLDER, bootConfigMap, bootConfigMapName } from "./bootFiles.ts";
 import type { ClefServeArgs } from "./clefServe.ts";
 import type { GpuDeploymentArgs } from "./gpuDeployment.ts";
@@ -21,8 +22,6 @@ const INSTALLED = `${HOME}/packages`;
 const PREPARED = "/packages";
 
 const packagesMount: input.core.v1.VolumeMount = { name: "packages", mountPath: PREPARED };
-
-const PACKAGES_SCRIPT = ["python", `${BOOT_FOLDER}/packages.py`];
 
 /** Host memory of a Job's pod in GiB (derived: pip unpacks file by file, and what it wrote is cache that can go). */
 const INSTALL_MEMORY_GIB = 4;
@@ -57,13 +56,10 @@ export function bootstrapResources(
 
 /** pip at each start, about four minutes: today's way. */
 function installedPod(args: ClefServeArgs): BootstrapPod {
+  const [shell, flag, ...script] = installCommand(BOOT_FOLDER, INSTALLED);
   return {
-    command: ["/bin/sh", "-c"],
-    // exec: the server becomes PID 1 and gets SIGTERM itself.
-    args: [
-      `pip install --no-cache-dir --target ${INSTALLED} -r ${BOOT_FOLDER}/requirements.txt ` +
-        `&& exec python ${BOOT_FOLDER}/server.py`,
-    ],
+    command: [shell, flag],
+    args: script,
     env: [{ name: "PYTHONPATH", value: INSTALLED }],
     volumes: [bootVolume(args)],
     volumeMounts: [bootMount],
@@ -74,8 +70,7 @@ function installedPod(args: ClefServeArgs): BootstrapPod {
 function preparedPod(args: ClefServeArgs): BootstrapPod {
   const folder = packagesFolder(args);
   return {
-    // It holds the folder against the next Job's cleaning, then becomes the server: PID 1 gets SIGTERM itself.
-    command: [...PACKAGES_SCRIPT, "run", PREPARED, folder, `${BOOT_FOLDER}/server.py`],
+    command: runCommand(BOOT_FOLDER, PREPARED, folder),
     env: [{ name: "PYTHONPATH", value: `${PREPARED}/${folder}` }],
     volumes: [bootVolume(args), packagesVolume(args)],
     // The mount alone: a volume that is attached read-only could not serve the Job on the same node.
@@ -90,12 +85,11 @@ function preparedPackages(
   opts: pulumi.CustomResourceOptions,
 ): readonly pulumi.Resource[] {
   const files = bootConfigMap(args.stack, args.bootFiles, opts);
-  const fill = ["fill", PREPARED, packagesFolder(args), `${BOOT_FOLDER}/requirements.txt`];
   const job = preparingJob(
     {
       workload: args,
       name: preparingJobName(args),
-      command: [...PACKAGES_SCRIPT, ...fill],
+      command: fillCommand(BOOT_FOLDER, PREPARED, packagesFolder(args)),
       memoryGiB: INSTALL_MEMORY_GIB,
       // An install has as long as it would have in a pod that starts with one.
       workSeconds: deadlines({ ...args, ...BOOTSTRAP_TIMES.install }).startupBudgetSeconds,
