@@ -72,6 +72,10 @@ recover: STACK = prod
 recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)
 	node recover/recover.ts --stack $(STACK)
 
+.PHONY: lint-ci
+lint-ci: $(packages) ## the workflow files of CI
+	node ci/lint.ts
+
 .PHONY: comment
 comment: STACK = prod
 comment: $(packages) ## in CI: the reports of review and rehearse as one comment on the change (STACK=prod)

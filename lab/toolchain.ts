@@ -11,7 +11,7 @@ import {
   binaryNames,
   labTools,
   pins,
-  registryTools,
+  toolsOnDemand,
   type BinaryName,
   type LabTool,
 } from "./toolchain/pins.ts";
@@ -63,7 +63,7 @@ async function obtain(names: readonly BinaryName[], { log }: ResolveOptions) {
 }
 
 /**
- * Finds or builds single tools that the lab itself does not need, about 2 minutes for both on two cores.
+ * Finds or builds single tools that the lab itself does not need: seconds to 2 minutes each on two cores.
  * @returns absolute paths
  * @throws ToolchainError with the cause and the next command
  */
@@ -99,7 +99,7 @@ export async function resolveToolchain(options: ResolveOptions = {}): Promise<To
 /** One line per binary: name, pinned version, where it comes from, path. */
 async function describeTools(): Promise<string> {
   const { cached, installed, missing } = await look(process.env, binaryNames);
-  const later = new Set<BinaryName>(registryTools);
+  const later = new Set<BinaryName>(toolsOnDemand);
   const rows = binaryNames.map((name) => {
     const { version, laterFits } = pins[name];
     const path = installed[name];

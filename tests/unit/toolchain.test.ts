@@ -97,8 +97,8 @@ describe("toolchain", () => {
 
     it("keeps one folder per module", () => {
       const folders = Object.values(cachedPaths(root)).map((path) => path.split("/").at(-2));
-      expect(folders).to.have.length(11);
-      expect(new Set(folders).size).to.equal(7);
+      expect(folders).to.have.length(13);
+      expect(new Set(folders).size).to.equal(9);
     });
 
     for (const file of ["go.mod", "go.sum", "main.go"]) {
