@@ -67,6 +67,10 @@ image: $(packages) ## clef-serve's image into the registry (STACK=prod ARCHIVE= 
 	node publish/publish.ts --stack $(STACK) $(if $(ARCHIVE),--archive '$(ARCHIVE)') $(if $(BASE),--base '$(BASE)') \
 		$(if $(filter no,$(CHUNKS)),--no-chunks)
 
+.PHONY: bench-registry
+bench-registry: $(packages) ## a layer of 300 MiB through an nginx that lets 100 through (needs nginx)
+	node bench/benchRegistry.ts
+
 .PHONY: recover
 recover: STACK = prod
 recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)

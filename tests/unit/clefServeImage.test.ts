@@ -65,6 +65,15 @@ describe("ClefServeImage", () => {
     });
   });
 
+  it("is what the program for it registers, with the folder relative to the program", async () => {
+    const [, image] = await registered("test", async () => {
+      pulumi.runtime.setAllConfig({ "llm-serving-image:repository": repository });
+      await import("../../images/program/index.ts");
+    });
+    expect(image?.inputs).to.include({ imageName: `${repository}:${contentTag(sources)}` });
+    expect(image?.inputs.build).to.include({ context: "../clef-serve" });
+  });
+
   it("E06: two clones in other folders with other file times state the same, an edit does not", async () => {
     const folders = [mkdtempSync(join(tmpdir(), "a-")), mkdtempSync(join(tmpdir(), "another-"))];
     try {

@@ -88,7 +88,7 @@ describe("configuration: images", () => {
     }
   });
 
-  it("takes a tag only where registry.requireDigests is false", () => {
+  it("E07: takes a tag only where registry.requireDigests is false", () => {
     expect(reasonFor("registry.example:5000/llm/candle-vllm:0.8.9", withTags)).to.deep.equal([]);
     expect(refusals(withValue(smallStack(), IMAGE, "llm/candle-vllm:0.8.9"))).to.deep.equal([
       'llm-serving:candleVllm.image = "llm/candle-vllm:0.8.9": a tag can change under a running ' +
@@ -96,7 +96,7 @@ describe("configuration: images", () => {
     ]);
   });
 
-  it("refuses latest, no tag, and a tag beside a digest, with tags allowed or not", () => {
+  it("E07: refuses latest, no tag, and a tag beside a digest, with tags allowed or not", () => {
     for (const stack of [smallStack(), withTags]) {
       expect(reasonFor("llm/x:latest", stack)).to.deep.equal([
         "latest is whatever was pushed last",
