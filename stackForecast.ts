@@ -8,6 +8,7 @@ import {
 import type { StackConfig } from "./config.ts";
 import { type Forecast, forecast } from "./gpu/forecast.ts";
 import { handoffProblems } from "./gpu/handoff.ts";
+import { surgeProblems } from "./gpu/surge.ts";
 import { type StackPlan, workloadsOf } from "./stackPlan.ts";
 
 /** What a stack's change does to running pods and routes, and why it must not be made now. */
@@ -31,28 +32,32 @@ export function forecastStack(
   const { backend, acceptUnready } = config.coderService;
   const selected = cluster.coderBackend;
   const unchanged = (route: string, name: string) => ({ route, before: name, after: name });
+  const available = new Map([...pools].map(([name, pool]) => [name, pool.available]));
+  const deployments = workloads.map((workload) => ({
+    ...workload,
+    cards: workload.tensorParallel,
+    templateChanges: cluster.templates.get(workload.name) !== templates.get(workload.name),
+  }));
   const found = forecast({
     pods: cluster.pods,
-    deployments: workloads.map((workload) => ({
-      ...workload,
-      cards: workload.tensorParallel,
-      templateChanges: cluster.templates.get(workload.name) !== templates.get(workload.name),
-    })),
+    deployments,
+    available,
     routes: [
       unchanged(SYSTEMONE_ROUTE, CLEF_SERVE),
       { route: CODER_PREDICTOR, before: selected ?? backend, after: backend },
       unchanged(REASONING_SERVICE, "reasoning"),
     ],
-    available: new Map([...pools].map(([name, { available }]) => [name, available])),
   });
   const route = found.routes.find((each) => each.route === CODER_PREDICTOR);
-  if (route === undefined) return { forecast: found, problems: [] };
-  return {
-    forecast: found,
-    problems: handoffProblems({
+  const handoff =
+    route &&
+    handoffProblems({
       ...{ backend, selected, acceptUnready, route },
       pods: cluster.pods,
       workloads: new Map(workloads.map((workload) => [workload.name, workload])),
-    }),
+    });
+  return {
+    forecast: found,
+    problems: [...surgeProblems(deployments, cluster.pods, available), ...(handoff ?? [])],
   };
 }

@@ -1,0 +1,190 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect } from "chai";
+import { textOf, useDevStack } from "../support/devStack.ts";
+import { apply, eventually, kubectl, kubectlJson, useLab } from "../support/lab.ts";
+
+const NAMESPACE = "--namespace=llm-serving";
+const UP = ["up", "--yes", "--skip-preview"];
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly status: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+// What `up` says and when it ends, on a real controller manager and scheduler.
+describe("rollouts of the dev stack", function () {
+  this.timeout(120_000);
+  const lab = useLab("test-rollouts", {
+    coldStartSeconds: { "*": 2 },
+    terminationSeconds: { "*": 2 },
+  });
+  const { updated, refused, accepted, run, file } = useDevStack(lab);
+
+  const pods = async (app: string): Promise<readonly Pod[]> => {
+    const selector = `--selector=app=${app}`;
+    const { items } = (await kubectlJson(lab(), "get", "pods", NAMESPACE, selector)) as {
+      items: readonly Pod[];
+    };
+    return items;
+  };
+  const isReady = ({ status }: Pod): boolean =>
+    (status.conditions ?? []).some(({ type, status: is }) => type === "Ready" && is === "True");
+
+  it("ends only when every new pod is Ready and every former one gone, two templates at once", async () => {
+    await updated();
+    const before = [await pods("clef-serve"), await pods("candle-vllm")].flat();
+    await updated({ "clefServe.graceSeconds": 61, "candleVllm.graceSeconds": 61 });
+    const after = [await pods("clef-serve"), await pods("candle-vllm")].flat();
+    expect(after.map(isReady)).to.deep.equal([true, true]);
+    const names = before.map(({ metadata }) => metadata.name);
+    expect(after.some(({ metadata }) => names.includes(metadata.name))).to.equal(false);
+  });
+
+  it("C01 rolls out on a full node: the old pod goes before the new one wants its cards", async () => {
+    await updated({ "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 });
+    const full = { "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 };
+    await updated({ ...full, "candleVllm.image": "lab.invalid/candle-vllm:0.8.10" });
+    expect((await pods("candle-vllm")).map(isReady)).to.deep.equal([true]);
+  });
+
+  it("C05 waits for the card of a terminating pod and says whose, with one update at a time", async () => {
+    // From the full node of the test before.
+    file().edit({
+      "candleVllm.tensorParallel": 2,
+      "clefServe.replicas": 0,
+      "reasoning.replicas": 2,
+    });
+    const up = await run([...UP, "--parallel=1"]);
+    expect(up.code, textOf(up)).to.equal(0);
+    expect(textOf(up)).to.match(
+      /reasoning-\S+ waits for 1 card, \d+ s; clef-serve-\S+ holds 1 card of worker-1, terminating for \d+ s/,
+    );
+    expect((await pods("reasoning")).map(isReady)).to.deep.equal([true, true]);
+    expect(await pods("clef-serve")).to.deep.equal([]);
+  });
+
+  it("C13 fails with the quota's words when no pod is made at all, and again until it is gone", async () => {
+    const two = { "candleVllm.tensorParallel": 1, "clefServe.replicas": 2 };
+    await updated({ "candleVllm.tensorParallel": 1 });
+    await apply(lab(), [
+      {
+        apiVersion: "v1",
+        kind: "ResourceQuota",
+        metadata: { name: "cards", namespace: "llm-serving" },
+        spec: { hard: { "requests.nvidia.com/gpu": "2" } },
+      },
+    ]);
+    file().edit(two);
+    const up = await run(UP);
+    expect(up.code).not.to.equal(0);
+    expect(textOf(up)).to.match(/clef-serve: no pod is made: .*exceeded quota: cards/);
+    const again = await run(UP);
+    expect(again.code, "nothing changes, and the rollout is still not done").not.to.equal(0);
+    expect(textOf(again)).to.include("exceeded quota");
+    await kubectl(lab(), "delete", "resourcequota", "cards", NAMESPACE);
+    await updated(two);
+    expect((await pods("clef-serve")).map(isReady)).to.deep.equal([true, true]);
+  });
+
+  it("C07 ends with the node's reason when it rejects one pod after the other", async () => {
+    await updated();
+    file().edit({ "candleVllm.graceSeconds": 62 });
+    const old = (await pods("candle-vllm")).map(({ metadata }) => metadata.name);
+    let rejecting = true as boolean;
+    const rejected = new Set(old);
+    const rejector = (async () => {
+      while (rejecting) {
+        for (const { metadata } of await pods("candle-vllm")) {
+          if (rejected.has(metadata.name)) continue;
+          rejected.add(metadata.name);
+          await reject(metadata.name);
+        }
+      }
+    })();
+    const up = await run(UP);
+    rejecting = false;
+    await rejector;
+    expect(up.code, textOf(up)).not.to.equal(0);
+    expect(textOf(up)).to.match(
+      /candle-vllm: \d pods failed, last candle-vllm-\S+: UnexpectedAdmissionError no healthy card/,
+    );
+    await updated();
+  });
+
+  /** As a kubelet rejects a pod whose card is dead. */
+  async function reject(pod: string): Promise<void> {
+    const status = {
+      phase: "Failed",
+      reason: "UnexpectedAdmissionError",
+      message: "no healthy card",
+    };
+    const patch = JSON.stringify({ status });
+    const args = ["patch", "pod", pod, NAMESPACE, "--subresource=status", "--type=merge"];
+    await kubectl(lab(), ...args, `--patch=${patch}`);
+  }
+
+  it("C10 lets a drain of the node end: no disruption budget holds a pod back", async () => {
+    await updated();
+    const drain = ["--timeout=20s", "--ignore-daemonsets", "--pod-selector=app=candle-vllm"];
+    // Home, tmp and /dev/shm are emptyDirs, for which kubectl wants a flag of its own.
+    await kubectl(lab(), "drain", "worker-1", ...drain, "--delete-emptydir-data");
+    await kubectl(lab(), "uncordon", "worker-1");
+    await eventually(async () => (await pods("candle-vllm")).every(isReady) || undefined);
+    const budgets = await kubectlJson(lab(), "get", "poddisruptionbudgets", NAMESPACE);
+    expect((budgets as { items: unknown[] }).items).to.deep.equal([]);
+  });
+
+  it("hands the coder over between two Ready engines without a moment without endpoint", async () => {
+    const both = { "candleVllmNext.replicas": 1 };
+    const next = { "coderService.backend": "candle-vllm-next" };
+    const early = await refused({ ...both, ...next });
+    expect(early).to.include("llm-serving:coderService.backend = candle-vllm-next: no pod of");
+    await updated({ ...both, "coderService.backend": "candle-vllm" });
+    const recorded = await endpointsDuring(async () => {
+      await updated({ ...both, ...next });
+    });
+    expect(recorded.at(0), "before").to.match(/^candle-vllm-[0-9a-f]/);
+    expect(recorded.at(-1), "after").to.match(/^candle-vllm-next-/);
+    const empty = recorded.filter((names) => names === "");
+    console.log(`      ${recorded.length} states of the EndpointSlice, empty for 0 ms`);
+    expect(empty).to.deep.equal([]);
+  });
+
+  it("hands back to an engine that is parked only when that is accepted", async () => {
+    const parked = { "candleVllmNext.replicas": 1, "candleVllm.replicas": 0 };
+    await updated({ ...parked, "coderService.backend": "candle-vllm-next" });
+    const back = { "candleVllm.replicas": 1, "coderService.backend": "candle-vllm" };
+    expect(await refused(back)).to.include("no pod of candle-vllm is Ready");
+    const loud = { ...back, "coderService.acceptUnready": true };
+    expect(await accepted(loud)).to.match(/coder-predictor is down for about \d+ s/);
+    await updated(loud);
+    expect(await refused(loud)).to.include("acceptUnready = true: not needed");
+  });
+
+  /** Names of the serving endpoints of coder-predictor in each state of its EndpointSlice while something runs. */
+  async function endpointsDuring(action: () => Promise<void>): Promise<readonly string[]> {
+    const selector = "--selector=kubernetes.io/service-name=coder-predictor";
+    const template =
+      '{range .endpoints[?(@.conditions.serving==true)]}{.targetRef.name}{" "}{end}{"\\n"}';
+    const args = [
+      "get",
+      "endpointslices",
+      NAMESPACE,
+      selector,
+      "--watch",
+      `-o=jsonpath=${template}`,
+    ];
+    const watch = spawn("kubectl", args, { env: lab().env, stdio: ["ignore", "pipe", "inherit"] });
+    const lines: string[] = [];
+    const reader = createInterface(watch.stdout).on("line", (line) => lines.push(line.trim()));
+    await once(reader, "line");
+    await action();
+    await eventually(() => Promise.resolve(lines.at(-1)?.includes("next") === true || undefined));
+    watch.kill();
+    return lines;
+  }
+});
