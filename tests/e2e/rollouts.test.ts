@@ -1,6 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
+import {
+  CoreV1Api,
+  KubeConfig,
+  setHeaderOptions,
+  type V1EndpointSlice,
+  type V1Pod,
+  Watch,
+} from "@kubernetes/client-node";
 import { expect } from "chai";
 import { textOf, useDevStack } from "../support/devStack.ts";
 import { apply, eventually, kubectl, kubectlJson, useLab } from "../support/lab.ts";
@@ -20,7 +25,7 @@ describe("rollouts of the dev stack", function () {
   this.timeout(120_000);
   const lab = useLab("test-rollouts", {
     coldStartSeconds: { "*": 2 },
-    terminationSeconds: { "*": 2 },
+    terminationSeconds: { "*": 2, "clef-serve": 5 },
   });
   const { updated, refused, accepted, run, file } = useDevStack(lab);
 
@@ -94,20 +99,16 @@ describe("rollouts of the dev stack", function () {
     await updated();
     file().edit({ "candleVllm.graceSeconds": 62 });
     const old = (await pods("candle-vllm")).map(({ metadata }) => metadata.name);
-    let rejecting = true as boolean;
-    const rejected = new Set(old);
-    const rejector = (async () => {
-      while (rejecting) {
-        for (const { metadata } of await pods("candle-vllm")) {
-          if (rejected.has(metadata.name)) continue;
-          rejected.add(metadata.name);
-          await reject(metadata.name);
-        }
-      }
-    })();
+    const rejections: Promise<unknown>[] = [];
+    const end = await watch("/api/v1/namespaces/llm-serving/pods", "app=candle-vllm", (object) => {
+      const { metadata, status } = object as V1Pod;
+      const name = metadata?.name ?? "";
+      if (old.includes(name) || status?.phase === "Failed") return;
+      rejections.push(reject(name));
+    });
     const up = await run(UP);
-    rejecting = false;
-    await rejector;
+    end();
+    await Promise.allSettled(rejections);
     expect(up.code, textOf(up)).not.to.equal(0);
     expect(textOf(up)).to.match(
       /candle-vllm: \d pods failed, last candle-vllm-\S+: UnexpectedAdmissionError no healthy card/,
@@ -116,15 +117,43 @@ describe("rollouts of the dev stack", function () {
   });
 
   /** As a kubelet rejects a pod whose card is dead. */
-  async function reject(pod: string): Promise<void> {
-    const status = {
-      phase: "Failed",
-      reason: "UnexpectedAdmissionError",
-      message: "no healthy card",
+  async function reject(name: string): Promise<void> {
+    const reason = "UnexpectedAdmissionError";
+    await kubeConfig()
+      .makeApiClient(CoreV1Api)
+      .patchNamespacedPodStatus(
+        {
+          name,
+          namespace: "llm-serving",
+          body: { status: { phase: "Failed", reason, message: "no healthy card" } },
+        },
+        setHeaderOptions("Content-Type", "application/merge-patch+json"),
+      );
+  }
+
+  function kubeConfig(): KubeConfig {
+    const config = new KubeConfig();
+    config.loadFromFile(lab().kubeconfig);
+    return config;
+  }
+
+  /** Tells of each object and each change of it. @returns what ends it */
+  async function watch(
+    path: string,
+    labelSelector: string,
+    tell: (object: unknown) => void,
+  ): Promise<() => void> {
+    const request = await new Watch(kubeConfig()).watch(
+      path,
+      { labelSelector },
+      (_type, object) => {
+        tell(object);
+      },
+      () => undefined,
+    );
+    return () => {
+      request.abort();
     };
-    const patch = JSON.stringify({ status });
-    const args = ["patch", "pod", pod, NAMESPACE, "--subresource=status", "--type=merge"];
-    await kubectl(lab(), ...args, `--patch=${patch}`);
   }
 
   it("C10 lets a drain of the node end: no disruption budget holds a pod back", async () => {
@@ -167,24 +196,22 @@ describe("rollouts of the dev stack", function () {
 
   /** Names of the serving endpoints of coder-predictor in each state of its EndpointSlice while something runs. */
   async function endpointsDuring(action: () => Promise<void>): Promise<readonly string[]> {
-    const selector = "--selector=kubernetes.io/service-name=coder-predictor";
-    const template =
-      '{range .endpoints[?(@.conditions.serving==true)]}{.targetRef.name}{" "}{end}{"\\n"}';
-    const args = [
-      "get",
-      "endpointslices",
-      NAMESPACE,
-      selector,
-      "--watch",
-      `-o=jsonpath=${template}`,
-    ];
-    const watch = spawn("kubectl", args, { env: lab().env, stdio: ["ignore", "pipe", "inherit"] });
-    const lines: string[] = [];
-    const reader = createInterface(watch.stdout).on("line", (line) => lines.push(line.trim()));
-    await once(reader, "line");
+    const states: string[] = [];
+    const end = await watch(
+      "/apis/discovery.k8s.io/v1/namespaces/llm-serving/endpointslices",
+      "kubernetes.io/service-name=coder-predictor",
+      (object) => {
+        // An empty list comes as null, whatever the client's types say.
+        const { endpoints } = object as { readonly endpoints: V1EndpointSlice["endpoints"] | null };
+        const all = endpoints ?? [];
+        const serving = all.filter(({ conditions }) => conditions?.serving === true);
+        states.push(serving.map(({ targetRef }) => targetRef?.name ?? "").join(" "));
+      },
+    );
+    await eventually(() => Promise.resolve(states.length > 0 || undefined));
     await action();
-    await eventually(() => Promise.resolve(lines.at(-1)?.includes("next") === true || undefined));
-    watch.kill();
-    return lines;
+    await eventually(() => Promise.resolve(states.at(-1)?.includes("next") === true || undefined));
+    end();
+    return states;
   }
 });
