@@ -11,8 +11,14 @@ export interface DeploymentView {
   readonly pods: number;
   readonly updated: number;
   readonly available: number;
-  /** Message of condition ReplicaFailure while true: no pod is made at all, as by someone's quota. */
-  readonly replicaFailure?: string | undefined;
+  /** Condition ReplicaFailure while true: no pod is made at all, as by someone's quota. */
+  readonly replicaFailure?:
+    | {
+        readonly message: string;
+        /** Since when, in milliseconds since the epoch. */
+        readonly since: number;
+      }
+    | undefined;
 }
 
 /** A pod of any namespace; those of our own Deployments are told by `app`. */
@@ -112,10 +118,10 @@ export function rolloutState(
   const living = own.filter((pod) => pod.deletedAt === undefined);
   return (
     rejected(target.name, living, run.since) ??
-    notMade(deployment, snapshot.now, own) ??
+    notMade(deployment, snapshot.now, own, run.since) ??
     living
       .filter((pod) => !pod.ready && pod.phase !== "Failed")
-      .map((pod) => podState(pod, snapshot, run.longestGraceSeconds))
+      .map((pod) => podState(pod, snapshot, run))
       .reduce<RolloutState | undefined>(worse, undefined) ??
     draining(target.name, own, snapshot.now) ??
     waiting(`${target.name}: ${deployment.available} of ${deployment.wanted} pods available`)
@@ -138,20 +144,23 @@ function notMade(
   { name, replicaFailure }: DeploymentView,
   now: number,
   own: readonly PodView[],
+  since: number,
 ): RolloutState | undefined {
   if (replicaFailure === undefined) return undefined;
   // A pod that is going may free what the missing one needs, a place in a quota say.
   const going = own.filter((pod) => pod.deletedAt !== undefined);
-  const why = `${name}: no pod is made: ${replicaFailure}`;
-  return going.length > 0 ? waiting(`${why}${goingFor(going, now)}`) : { kind: "failed", why };
+  const why = `${name}: no pod is made: ${replicaFailure.message}`;
+  // What failed before this run may have been put right since; the controller tries again now and then.
+  const mayPass = replicaFailure.since < since && now - since < PATIENCE_SECONDS * 1000;
+  return going.length > 0 || mayPass
+    ? waiting(`${why}${goingFor(going, now)}`)
+    : { kind: "failed", why };
 }
 
-function podState(pod: PodView, snapshot: Snapshot, longestGraceSeconds: number): RolloutState {
+function podState(pod: PodView, snapshot: Snapshot, run: RunFacts): RolloutState {
   const age = seconds(snapshot.now - pod.createdAt);
   const { waiting: stopped } = pod;
-  if (pod.unschedulable !== undefined) {
-    return unscheduled(pod, snapshot, longestGraceSeconds + PATIENCE_SECONDS);
-  }
+  if (pod.unschedulable !== undefined) return unscheduled(pod, snapshot, run);
   if (pod.restarts >= CRASHES) {
     const reason = stopped === undefined ? "" : `: ${stopped.reason} ${stopped.message}`;
     return {
@@ -161,14 +170,20 @@ function podState(pod: PodView, snapshot: Snapshot, longestGraceSeconds: number)
   }
   if (stopped !== undefined && CANNOT_START.has(stopped.reason)) {
     const why = `${nameOf(pod)} cannot start: ${stopped.reason} ${stopped.message}`.trimEnd();
-    return age > PATIENCE_SECONDS ? { kind: "failed", why } : waiting(why);
+    return waited(pod, snapshot, run) > PATIENCE_SECONDS ? { kind: "failed", why } : waiting(why);
   }
   if (pod.node === undefined) return waiting(`${nameOf(pod)} waits for the scheduler, ${age} s`);
   return waiting(`${nameOf(pod)} is starting on ${pod.node}, ${age} s: not ready yet`);
 }
 
-function unscheduled(pod: PodView, snapshot: Snapshot, patienceSeconds: number): RolloutState {
+/** How long this run has waited for a pod in seconds: what kept an older one may have been put right by now. */
+function waited({ createdAt }: PodView, { now }: Snapshot, { since }: RunFacts): number {
+  return seconds(now - Math.max(createdAt, since));
+}
+
+function unscheduled(pod: PodView, snapshot: Snapshot, run: RunFacts): RolloutState {
   const age = seconds(snapshot.now - pod.createdAt);
+  const isLate = waited(pod, snapshot, run) > run.longestGraceSeconds + PATIENCE_SECONDS;
   const going = snapshot.pods.filter(
     (other) =>
       other.deletedAt !== undefined &&
@@ -176,13 +191,13 @@ function unscheduled(pod: PodView, snapshot: Snapshot, patienceSeconds: number):
       (pod.wantsNode === undefined || other.node === pod.wantsNode),
   );
   const cause = `${pod.unschedulable ?? ""}${goingFor(going, snapshot.now)}`;
-  if (pod.cards > 0 && going.length > 0 && age <= patienceSeconds) {
+  if (pod.cards > 0 && going.length > 0 && !isLate) {
     return waiting(
       `${nameOf(pod)} waits for ${cardsOf(pod)}, ${age} s${goingFor(going, snapshot.now)}`,
     );
   }
   const why = `${nameOf(pod)} has no place for ${age} s: ${cause}`;
-  return age > patienceSeconds ? { kind: "failed", why } : waiting(why);
+  return isLate ? { kind: "failed", why } : waiting(why);
 }
 
 function draining(name: string, own: readonly PodView[], now: number): RolloutState | undefined {

@@ -19,7 +19,13 @@ export function deploymentView({ metadata, spec, status }: LiveDeployment): Depl
     pods: status?.replicas ?? 0,
     updated: status?.updatedReplicas ?? 0,
     available: status?.availableReplicas ?? 0,
-    replicaFailure: failure?.status === "True" ? failure.message : undefined,
+    replicaFailure:
+      failure?.status === "True"
+        ? {
+            message: failure.message ?? "no reason given",
+            since: milliseconds(failure.lastTransitionTime) ?? 0,
+          }
+        : undefined,
   };
 }
 

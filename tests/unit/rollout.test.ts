@@ -125,13 +125,35 @@ describe("rolloutState", () => {
       pods: 0,
       updated: 0,
       available: 0,
-      replicaFailure: "exceeded quota: gpu",
+      replicaFailure: { message: "exceeded quota: gpu", since: NOW - 5000 },
     });
     expect(state(quota)).to.deep.equal({
       kind: "failed",
       why: "candle-vllm: no pod is made: exceeded quota: gpu",
     });
     expect(state(quota, pod({ deletedAt: NOW - 1000 })).kind).to.equal("waiting");
+  });
+
+  it("gives what failed before this run 30 s, for it may have been put right since", () => {
+    const begun = (secondsAgo: number, view: DeploymentView, ...pods: PodView[]) =>
+      rolloutState(
+        TARGET,
+        { now: NOW, deployments: [view], pods },
+        { ...RUN, since: NOW - secondsAgo * 1000 },
+      ).kind;
+    const quota = deployment({
+      ...{ pods: 0, updated: 0, available: 0 },
+      replicaFailure: { message: "exceeded quota: gpu", since: NOW - 3_600_000 },
+    });
+    expect(begun(29, quota)).to.equal("waiting");
+    expect(begun(31, quota)).to.equal("failed");
+    const old = pending({ createdAt: NOW - 3_600_000 });
+    expect(begun(90, starting, old, donor)).to.equal("waiting");
+    expect(begun(91, starting, old)).to.equal("failed");
+    const waiting = { reason: "ImagePullBackOff", message: "" };
+    const pulling = pod({ ready: false, waiting, createdAt: NOW - 3_600_000 });
+    expect(begun(30, starting, pulling)).to.equal("waiting");
+    expect(begun(31, starting, pulling)).to.equal("failed");
   });
 
   it("fails an image that cannot be pulled after 30 s, and a crash loop after 3 restarts", () => {
@@ -219,7 +241,7 @@ describe("waitForRollouts", () => {
 
   it("ends at once with the cluster's reason when one cannot end", async () => {
     const reader = snapshots(snapshot(starting, pending({ createdAt: NOW - 600_000 })));
-    const failures = await waitForRollouts([TARGET], reader, NOW, () => undefined);
+    const failures = await waitForRollouts([TARGET], reader, NOW - 600_000, () => undefined);
     expect(failures).to.deep.equal([
       "candle-vllm-a has no place for 600 s: Insufficient nvidia.com/gpu",
     ]);

@@ -21,12 +21,15 @@ describe("deploymentView", () => {
     });
   });
 
-  it("has the message of ReplicaFailure only while it is true", () => {
-    const failing = (status: string) =>
-      deploymentView({
-        status: { conditions: [{ type: "ReplicaFailure", status, message: "exceeded quota" }] },
-      }).replicaFailure;
-    expect(failing("True")).to.equal("exceeded quota");
+  it("has ReplicaFailure only while it is true, with its message and since when", () => {
+    const lastTransitionTime = secondsAgo(7);
+    const failing = (status: string) => {
+      const condition = { type: "ReplicaFailure", status, message: "exceeded quota" };
+      return deploymentView({ status: { conditions: [{ ...condition, lastTransitionTime }] } })
+        .replicaFailure;
+    };
+    const since = lastTransitionTime.getTime();
+    expect(failing("True")).to.deep.equal({ message: "exceeded quota", since });
     expect(failing("False")).to.equal(undefined);
   });
 });
