@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { adopting, importAdopted } from "./adopt/imports.ts";
 import { clusterState } from "./cluster.ts";
+import { Alerts } from "./components/alerts.ts";
 import { CoderPredictor } from "./components/coderPredictor.ts";
 import { refuseDelete } from "./components/guards.ts";
 import { CODER_BASE_URL } from "./components/names.ts";
@@ -15,7 +16,7 @@ import { requirementProblems } from "./gpu/requirements.ts";
 import { printReport } from "./previewReport.ts";
 import { awaitRollouts } from "./rollout/rollouts.ts";
 import { forecastStack } from "./stackForecast.ts";
-import { planStack } from "./stackPlan.ts";
+import { alertFacts, planStack } from "./stackPlan.ts";
 
 const stack = pulumi.getStack();
 const config = readConfig();
@@ -63,6 +64,8 @@ const coderPredictor = new CoderPredictor(
   { stack, ...config.coderService, hooks },
   inNamespace,
 );
+const kinds = cluster?.monitoringKinds ?? [];
+if (kinds.length > 0) new Alerts("alerts", { stack, kinds, ...alertFacts(config) }, inNamespace);
 if (config.access.reviewer) new Reviewer("reviewer", { stack }, inNamespace);
 if (!preview) await awaitRollouts(config, deployments);
 

@@ -28,7 +28,8 @@ export async function printReport(args: PreviewArgs): Promise<void> {
 
 const OFFLINE_WARNING =
   "LLM_SERVING_OFFLINE = 1: live checks skipped. Whether the cluster is the right one, which cards are free and what " +
-  "exists already is not known; the plan counts the configured numbers. `up` refuses to run like this";
+  "exists already is not known; the plan counts the configured numbers, and alerts that exist show as deleted. " +
+  "`up` refuses to run like this";
 
 /** The report as text. Pure. */
 export function previewReport(facts: PreviewFacts): Report {

@@ -4,6 +4,7 @@ import type { GpuPlan } from "./gpu/plan.ts";
 import { planGpus } from "./gpu/plan.ts";
 import type { LiveGpus } from "./gpu/pool.ts";
 import type { Workload } from "./gpu/workload.ts";
+import type { AlertRulesArgs } from "./components/alertRules.ts";
 import { CLEF_SERVE, SYSTEMONE_ROUTE } from "./components/names.ts";
 
 /** A workload of the plan with what the live cluster is held against. */
@@ -63,4 +64,10 @@ export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
     ),
     routes: { [SYSTEMONE_ROUTE]: config.clefServe.replicas > 0 ? "on" : "off" },
   };
+}
+
+/** What the alerts of a stack follow from. */
+export function alertFacts(config: StackConfig): AlertRulesArgs {
+  const { coderService, gpuNodes } = config;
+  return { backend: coderService.backend, workloads: workloadsOf(config), gpuNodes };
 }

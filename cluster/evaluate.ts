@@ -1,5 +1,5 @@
 import { admissionGuardFindings } from "../components/admissionGuard.ts";
-import { NAMESPACE } from "../components/names.ts";
+import { type MonitoringKind, NAMESPACE } from "../components/names.ts";
 import type { StackConfig } from "../config.ts";
 import type { NodeCards } from "../gpu/cardMap.ts";
 import type { PodNow } from "../gpu/forecast.ts";
@@ -40,6 +40,8 @@ export interface ClusterState {
   readonly gpus: LiveGpus;
   /** The cards of each configured node as they are held now. */
   readonly cards: readonly NodeCards[];
+  /** Kinds of the Prometheus operator that the cluster has. */
+  readonly monitoringKinds: readonly MonitoringKind[];
   /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
   readonly strangers: readonly string[];
   /** This stack's pods with cards, bound ones. */
@@ -72,6 +74,7 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
   const strangers = strangersOf(facts.objects, [...wanted, ...references], stack);
   return {
     server: facts.server,
+    monitoringKinds: facts.monitoringKinds,
     gpus: liveGpus(gpuNodes, live, holders),
     cards: liveCards(gpuNodes, holders),
     pods: podsNow(holders, workloads, now),

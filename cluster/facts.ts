@@ -8,6 +8,7 @@ import type {
   V1Taint,
 } from "@kubernetes/client-node";
 import type { LiveGuard } from "../components/admissionGuard.ts";
+import type { MonitoringKind } from "../components/names.ts";
 import type { LiveCoderService } from "./coderService.ts";
 
 /** The client's models are classes; facts are plain data, so that a test can write them down. */
@@ -68,6 +69,8 @@ export interface ClusterFacts {
   readonly unread: ReadonlySet<LiveKind>;
   /** Whether this identity may patch in llm-serving, which the provider's dry run needs; undefined: unknown. */
   readonly mayPatch: boolean | undefined;
+  /** Kinds of the Prometheus operator that the cluster has. */
+  readonly monitoringKinds: readonly MonitoringKind[];
   /** The admission guard as it stands; absent while the namespace does not exist. */
   readonly guard?: LiveGuard;
   /** Service coder-predictor as it stands; absent while the namespace does not exist, or may not be read. */

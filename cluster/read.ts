@@ -13,6 +13,7 @@ import {
 import { NAMESPACE } from "../components/names.ts";
 import { isStatus } from "./connection.ts";
 import { readCoderService, readGuard } from "./guard.ts";
+import { readMonitoringKinds } from "./monitoring.ts";
 import { type ClusterFacts, LAB_LABEL, type LiveKind, type LiveObject } from "./facts.ts";
 
 /** Asks for metadata alone: no content of a ConfigMap or Secret ever leaves the cluster. */
@@ -41,34 +42,45 @@ export async function readFacts(
 ): Promise<Omit<ClusterFacts, "server">> {
   const core = kubeConfig.makeApiClient(CoreV1Api);
   const unread = new Set<LiveKind>();
-  const [kubeSystem, nodes, pods, namespace, guard, coderService, mayPatch, objects, secrets] =
-    await Promise.all([
-      core.readNamespace({ name: "kube-system" }),
-      core.listNode(),
-      core.listPodForAllNamespaces({
-        fieldSelector: "status.phase!=Succeeded,status.phase!=Failed",
-      }),
-      existing("Namespace", core.readNamespace({ name: NAMESPACE })),
-      readGuard(kubeConfig),
-      readCoderService(kubeConfig),
-      patchAllowed(kubeConfig),
-      readObjects(kubeConfig, unread),
-      Promise.all(
-        secretNames.map((name) =>
-          unlessForbidden(
+  const [
+    kubeSystem,
+    nodes,
+    pods,
+    namespace,
+    guard,
+    coderService,
+    monitoringKinds,
+    mayPatch,
+    objects,
+    secrets,
+  ] = await Promise.all([
+    core.readNamespace({ name: "kube-system" }),
+    core.listNode(),
+    core.listPodForAllNamespaces({
+      fieldSelector: "status.phase!=Succeeded,status.phase!=Failed",
+    }),
+    existing("Namespace", core.readNamespace({ name: NAMESPACE })),
+    readGuard(kubeConfig),
+    readCoderService(kubeConfig),
+    readMonitoringKinds(kubeConfig),
+    patchAllowed(kubeConfig),
+    readObjects(kubeConfig, unread),
+    Promise.all(
+      secretNames.map((name) =>
+        unlessForbidden(
+          "Secret",
+          existing(
             "Secret",
-            existing(
-              "Secret",
-              core.readNamespacedSecret(
-                { name, namespace: NAMESPACE },
-                metadataOf("PartialObjectMetadata"),
-              ),
+            core.readNamespacedSecret(
+              { name, namespace: NAMESPACE },
+              metadataOf("PartialObjectMetadata"),
             ),
-            unread,
           ),
+          unread,
         ),
       ),
-    ]);
+    ),
+  ]);
   return {
     uid: kubeSystem.metadata?.uid ?? "",
     lab: kubeSystem.metadata?.labels?.[LAB_LABEL],
@@ -77,6 +89,7 @@ export async function readFacts(
     objects: [...namespace, ...objects, ...secrets.flat()],
     unread,
     mayPatch,
+    monitoringKinds,
     ...(namespace.length === 0 ? {} : { guard, coderService }),
   };
 }

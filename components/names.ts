@@ -25,6 +25,12 @@ export const REASONING_SERVICE = "reasoning-long";
 /** The NetworkPolicy that admits the clients of a stack that states them. */
 export const CLIENTS_POLICY = "llm-serving-clients";
 
+/** Kinds of the Prometheus operator that this program makes, where a cluster has them. */
+export type MonitoringKind = "PrometheusRule" | "PodMonitor";
+
+/** API of those kinds. */
+export const MONITORING_API = { group: "monitoring.coreos.com", version: "v1" } as const;
+
 /** Annotation of every managed object that says which stack owns it. */
 export const STACK_ANNOTATION = "llm-serving/stack";
 

@@ -6,7 +6,7 @@ import { Role } from "@pulumi/kubernetes/rbac/v1/role.js";
 import { RoleBinding } from "@pulumi/kubernetes/rbac/v1/roleBinding.js";
 import type { input } from "@pulumi/kubernetes/types/index.js";
 import { ADMISSION_GUARD } from "./admissionGuard.ts";
-import { NAMESPACE, ownershipAnnotations } from "./names.ts";
+import { MONITORING_API, NAMESPACE, ownershipAnnotations } from "./names.ts";
 
 /** Arguments of {@link Reviewer}. */
 export interface ReviewerArgs {
@@ -37,21 +37,22 @@ const CLUSTER_RULES: input.rbac.v1.PolicyRule[] = [
 ];
 
 /**
- * In the namespace: list for the program's own look at the cluster, get for a refresh, which also lists what tells
- * whether a Deployment or Service is healthy. Secrets are left out: RBAC cannot grant their metadata alone.
+ * In the namespace: list for the program's own look at the cluster, get for a refresh. Secrets are left out: RBAC
+ * cannot grant their metadata alone.
  */
 const NAMESPACE_RULES: input.rbac.v1.PolicyRule[] = [
   { apiGroups: [""], resources: ["services", "configmaps"], verbs: ["get", "list"] },
-  { apiGroups: [""], resources: ["persistentvolumeclaims", "endpoints"], verbs: ["list"] },
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["list"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get"] },
   { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list"] },
-  {
-    apiGroups: ["apps"],
-    resources: ["statefulsets", "daemonsets", "replicasets"],
-    verbs: ["list"],
-  },
+  { apiGroups: ["apps"], resources: ["statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["batch"], resources: ["jobs"], verbs: ["get", "list"] },
   { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get", "list"] },
+  {
+    apiGroups: [MONITORING_API.group],
+    resources: ["prometheusrules", "podmonitors"],
+    verbs: ["get"],
+  },
   {
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["roles", "rolebindings"],

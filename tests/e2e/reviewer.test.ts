@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { REVIEWER } from "../../components/reviewer.ts";
 import { objectVersions, textOf, useDevStack } from "../support/devStack.ts";
 import { kubectl, kubectlJson, runIn, useLab } from "../support/lab.ts";
+import { installMonitoringCrds } from "../support/monitoringCrds.ts";
 import { type ApiRequest, type RecordingProxy, recordingProxy } from "../support/recordingProxy.ts";
 
 interface Role {
@@ -49,6 +50,7 @@ describe("the reviewer", function () {
   const asked: ApiRequest[] = [];
 
   before(async () => {
+    await installMonitoringCrds(lab());
     await updated(ACCESS);
     const [, commands] = /```sh\n([^]*?)```/.exec(await readFile("docs/reviewer.md", "utf8")) ?? [];
     const made = await runIn(lab(), "bash", ["-euc", commands ?? "exit 1"], {
@@ -116,11 +118,14 @@ describe("the reviewer", function () {
   });
 
   it("A14 finds what a hand did, and leaves it and the state alone", async () => {
+    // A Job in place of the ConfigMap: with both, the stack has had every kind of object that the program makes.
+    const edits = { "clefServe.bootstrap": "image" };
+    await updated({ ...ACCESS, ...edits });
     const state = await run(["stack", "export"]);
     const patch = '{"spec":{"ports":[{"port":80,"targetPort":8081}]}}';
     const service = ["service", "clef-serve", "--namespace=llm-serving"];
     await kubectl(lab(), "patch", ...service, "--patch", patch);
-    const { code, text } = await asReviewer(drift);
+    const { code, text } = await asReviewer(drift, edits);
     expect(code).not.to.equal(0);
     expect(text).to.match(/~ +kubernetes:core\/v1:Service clef-serve update/);
     expect((await run(["stack", "export"])).stdout).to.equal(state.stdout);
@@ -165,6 +170,14 @@ describe("the reviewer", function () {
       expect(stderr, command).to.include(`system:serviceaccount:llm-serving:${REVIEWER}`);
       expect(stderr, command).to.include("is forbidden");
     }
+  });
+
+  it("has the alerts and the scrape that a cluster with the Prometheus operator's kinds gets", async () => {
+    const names = ["get", "prometheusrules,podmonitors", "--namespace=llm-serving", "-o=name"];
+    expect((await kubectl(lab(), ...names)).trim().split("\n")).to.deep.equal([
+      "prometheusrule.monitoring.coreos.com/llm-serving-alerts",
+      "podmonitor.monitoring.coreos.com/reasoning",
+    ]);
   });
 
   it("has no right that these runs did not need, but to look at one node or pod", async () => {

@@ -132,6 +132,7 @@ export function facts(changes: Partial<ClusterFacts> = {}): ClusterFacts {
     ],
     unread: new Set(),
     mayPatch: true,
+    monitoringKinds: [],
     ...changes,
   };
 }
