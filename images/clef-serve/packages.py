@@ -36,12 +36,14 @@ def fill(volume, name, requirements):
     """Makes VOLUME/NAME complete, then deletes what nobody needs any more."""
     if not COMPLETE.fullmatch(name):
         sys.exit(f"NAME = {name}: is no name of a folder of packages ({COMPLETE.pattern})")
-    clean(volume)
     folder = volume / name
-    if asked_for(folder):
+    there = asked_for(folder)
+    # Before the work: it makes room for it.
+    clean(volume)
+    if there:
         print(f"{folder}: is there already", flush=True)
-    else:
-        install(volume, folder, requirements)
+        return
+    install(volume, folder, requirements)
     clean(volume)
 
 

@@ -16,6 +16,9 @@ import {
 } from "../support/objects.ts";
 import { completed, runProgram, stackFile } from "../support/program.ts";
 import { WORKLOAD } from "../support/workloads.ts";
+import { forecastStack } from "../../stackForecast.ts";
+import { planStack } from "../../stackPlan.ts";
+import { facts, judged, stackConfig } from "./clusterFixtures.ts";
 import { DIGEST, smallStack } from "./configFixtures.ts";
 
 const FILES = { "packages.py": "", "requirements.txt": "torch==2.7.1", "server.py": "" };
@@ -208,6 +211,34 @@ describe("what follows from clefServe.bootstrap", () => {
     expect(coldStart(PREPARED)).to.equal(60);
     expect(coldStart({ bootstrap: "image" })).to.equal(60);
     expect(coldStart({ ...PREPARED, coldStartSeconds: 400 })).to.equal(400);
+  });
+
+  it("is the outage that the preview predicts for /v1/systemone", () => {
+    const outage = (bootstrap: ClefServeArgs["bootstrap"]) => {
+      const config = stackConfig({
+        clefServe: {
+          replicas: 1,
+          image: `r.example/i${DIGEST}`,
+          bootstrap,
+          packagesClaim: "packages",
+        },
+      });
+      const cluster = judged(facts(), config);
+      const templates = new Map([["clef-serve", "another than before"]]);
+      const plan = planStack(config, cluster.gpus);
+      const { routes } = forecastStack(config, plan, cluster, templates).forecast;
+      return only(
+        routes.filter(({ route }) => route === "/v1/systemone"),
+        "route",
+      ).seconds;
+    };
+    const [install = 0, prepared = 0, image = 0] = [
+      outage("install"),
+      outage("prepared"),
+      outage("image"),
+    ];
+    expect(install - prepared).to.equal(240 - 60);
+    expect(image).to.equal(prepared).and.be.at.least(60);
   });
 
   it("E09 is the time for the pull in the deadlines: pull included, and longer for an image with all packages", async () => {
