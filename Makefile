@@ -38,7 +38,7 @@ preview: $(packages) ## what an edit would do (STACK=dev)
 review: STACK = prod
 review: BASE ?= HEAD
 review: $(packages) ## what an edit does, as a page for a reviewer in .review/ (STACK=prod BASE=HEAD)
-	node review/review.ts --stack $(STACK) --base $(BASE) || [ $$? -eq 2 ] # 2: it changes something
+	node lab/withEnvironment.ts '$(STACK)' node review/review.ts --stack='$(STACK)' --base='$(BASE)' || [ $$? -eq 2 ] # 2: it changes something
 
 .PHONY: rehearse
 rehearse: STACK = prod

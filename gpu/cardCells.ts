@@ -50,12 +50,17 @@ export function cellStyle(
 /** Stand for the workloads, in their order, where names do not fit. */
 export const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Neighbouring cards of one pod as one cell; a cell ends where the node's own cards end. */
-function cellsOf({ slots, cards }: CellRow): readonly {
+/** One cell of a row. */
+export interface Cell {
+  /** Who sits there; undefined for idle. */
   readonly holder: CardHolder | undefined;
+  /** The first card, from 0, and how many. */
   readonly start: number;
   readonly span: number;
-}[] {
+}
+
+/** Neighbouring cards of one pod as one cell; a cell ends where the node's own cards end. */
+export function cellsOf({ slots, cards }: CellRow): readonly Cell[] {
   const cells: { holder: CardHolder | undefined; start: number; span: number }[] = [];
   for (const [slot, holder] of slots.entries()) {
     const last = cells.at(-1);

@@ -71,8 +71,8 @@ export function plannedCards(
 export function cardMap(after: readonly NodeCards[], options: CardMapOptions = {}): string {
   const { before, colour = false, width = 96 } = options;
   const rows = cardRows(after, before);
-  const holders = rows.flatMap(({ slots }) => slots.filter((slot) => slot !== undefined));
-  const labels = [...new Set(holders.filter((h) => h.unmanaged !== true).map((h) => h.label))];
+  const holders = holdersOf(rows);
+  const labels = workloadLabels(holders);
   const nameWidth = nameColumn(rows.map(({ name }) => name));
   const tagWidth = longest(rows.map(({ tag }) => tag));
   const lead = nameWidth + 2 + (tagWidth > 0 ? tagWidth + 2 : 0);
@@ -88,7 +88,12 @@ export function cardMap(after: readonly NodeCards[], options: CardMapOptions = {
     const drawn = cells[index] ?? { plain: "", painted: "" };
     return `${name}${tag}${drawn.painted}${" ".repeat(cellsWidth - drawn.plain.length)}  ${row.summary}`;
   });
-  return [...lines, ...legend(style, labels, holders), ...strangers(rows, width)]
+  const others = strangerLines(rows, width);
+  return [
+    ...lines,
+    ...legend(style, labels, holders),
+    ...(others.length > 0 ? ["", ...others] : []),
+  ]
     .map((line) => line.trimEnd())
     .join("\n");
 }
@@ -108,8 +113,18 @@ function legend(
   return ["", [...entries, " · idle"].join("  ")];
 }
 
-/** One line for each pod that holds cards and is not managed here. */
-function strangers(rows: readonly CardRow[], width: number): readonly string[] {
+/** Everybody who sits on a card of some row, as often as on cards. */
+export function holdersOf(rows: readonly CardRow[]): readonly CardHolder[] {
+  return rows.flatMap(({ slots }) => slots.filter((slot) => slot !== undefined));
+}
+
+/** The workloads among holders, each once; their order gives each its letter and colour. */
+export function workloadLabels(holders: readonly CardHolder[]): readonly string[] {
+  return [...new Set(holders.filter((h) => h.unmanaged !== true).map((h) => h.label))];
+}
+
+/** One line of at most `width` columns for each pod that holds cards and is not managed here. */
+export function strangerLines(rows: readonly CardRow[], width: number): readonly string[] {
   const lines = rows.flatMap(({ name, slots }) =>
     [...new Set(slots)].flatMap((holder) =>
       holder?.unmanaged === true
@@ -122,7 +137,7 @@ function strangers(rows: readonly CardRow[], width: number): readonly string[] {
         : [],
     ),
   );
-  return lines.length > 0 ? ["", ...new Set(lines)] : [];
+  return [...new Set(lines)];
 }
 
 /** ANSI: black on a colour of its own for each workload, white on red for others, idle dimmed. */

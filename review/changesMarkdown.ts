@@ -1,10 +1,10 @@
 import { code, valueText } from "./markdownText.ts";
-import { maskedValue } from "./maskSecrets.ts";
-import { type FieldChange, OPERATIONS, type ResourceChange } from "./resourceChange.ts";
+import { type FieldChange, OPERATIONS } from "./resourceChange.ts";
+import type { ShownChange } from "./reviewOf.ts";
 import type { Section } from "./sections.ts";
 
 /** Every resource that changes, by what happens to it, with each field before and after. */
-export function changesSection(changes: readonly ResourceChange[]): Section | undefined {
+export function changesSection(changes: readonly ShownChange[]): Section | undefined {
   if (changes.length === 0) return undefined;
   const byOperation = Map.groupBy(changes, ({ operation }) => operation);
   const lines = OPERATIONS.flatMap((operation) => {
@@ -15,7 +15,7 @@ export function changesSection(changes: readonly ResourceChange[]): Section | un
   return { head: ["### Changes", ""], lines };
 }
 
-function linesOf(group: readonly ResourceChange[]): readonly string[] {
+function linesOf(group: readonly ShownChange[]): readonly string[] {
   return group.flatMap((change) => {
     const { kind, name, replacedFor, fields } = change;
     const why =
@@ -23,16 +23,13 @@ function linesOf(group: readonly ResourceChange[]): readonly string[] {
     const title = `${kind} ${code(name)}${why}`;
     return fields.length === 0
       ? [`- ${title}`]
-      : [title, "", "| field | before | after |", "|---|---|---|", ...rowsOf(fields, kind), ""];
+      : [title, "", "| field | before | after |", "|---|---|---|", ...rowsOf(fields), ""];
   });
 }
 
-function rowsOf(fields: readonly FieldChange[], kind: string): readonly string[] {
+function rowsOf(fields: readonly FieldChange[]): readonly string[] {
   return fields.map(({ path, before, after }) => {
-    const [old, planned] = shortened(
-      maskedValue(before, path, kind),
-      maskedValue(after, path, kind),
-    );
+    const [old, planned] = shortened(before, after);
     return `| ${code(path)} | ${valueText(old)} | ${valueText(planned)} |`;
   });
 }

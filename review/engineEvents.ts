@@ -35,11 +35,12 @@ export function readEngineEvents(text: string): EnginePreview {
   const events = text.split("\n").flatMap(parsed);
   const diagnostics = events.flatMap(({ diagnosticEvent }) => diagnosticEvent ?? []);
   const summary: Summary | undefined = events.findLast((event) => event.summaryEvent)?.summaryEvent;
-  const errors = messagesOf(diagnostics, "error");
+  // The last one only says that there were others.
+  const errors = messagesOf(diagnostics, "error").filter((message) => message !== "preview failed");
   return {
     // Replacements come as three steps, of which the logical one tells what the reader has to know.
     steps: events.flatMap(({ resourcePreEvent }) =>
-      resourcePreEvent?.metadata.logical === true ? [resourcePreEvent.metadata] : [],
+      resourcePreEvent?.metadata.logical === true ? [withoutNull(resourcePreEvent.metadata)] : [],
     ),
     errors,
     warnings: messagesOf(diagnostics, "warning"),
@@ -47,6 +48,12 @@ export function readEngineEvents(text: string): EnginePreview {
     policyPacks: summary?.PolicyPacks ?? {},
     succeeded: summary?.result === "succeeded" && errors.length === 0,
   };
+}
+
+/** The CLI writes null where the SDK's type says that there is nothing. */
+function withoutNull(step: StepEventMetadata): StepEventMetadata {
+  const stated = Object.entries(step).filter(([, value]) => value !== null);
+  return Object.fromEntries(stated) as unknown as StepEventMetadata;
 }
 
 function parsed(line: string): readonly EngineEvent[] {

@@ -50,7 +50,7 @@ const operations: Readonly<Record<string, Operation>> = {
 
 /** The resources that a preview changes. Components are left out: they only group what they contain. */
 export function resourceChanges(steps: readonly StepEventMetadata[]): readonly ResourceChange[] {
-  return steps.flatMap((step) => {
+  const changes = steps.flatMap((step) => {
     const operation = operations[step.op];
     if (operation === undefined || !isCustom(step)) return [];
     const [before, after] = [step.old?.inputs, step.new?.inputs];
@@ -66,15 +66,18 @@ export function resourceChanges(steps: readonly StepEventMetadata[]): readonly R
       },
     ];
   });
+  // The engine's order is that of its parallel work, another one in each run.
+  return changes.sort((a, b) => a.name.localeCompare(b.name) || a.kind.localeCompare(b.kind));
 }
 
 /** Guards that objects lose while they stay. Such an edit changes no field, so that the engine calls it unchanged. */
 export function droppedGuards(steps: readonly StepEventMetadata[]): readonly DroppedGuard[] {
-  return steps.flatMap(({ urn, type, old, new: planned }) =>
+  const dropped = steps.flatMap(({ urn, type, old, new: planned }) =>
     (["protect", "retainOnDelete"] as const)
       .filter((guard) => planned !== undefined && old?.[guard] === true && planned[guard] !== true)
       .map((guard) => ({ kind: kindOf(type), name: nameOf(urn), guard })),
   );
+  return dropped.sort((a, b) => a.name.localeCompare(b.name));
 }
 
 /** "Deployment" of `kubernetes:apps/v1:Deployment`; other types stay whole. */

@@ -1,12 +1,13 @@
-// `make review STACK= BASE=`: what an edit of the stack does, as one page for a reviewer. It changes nothing.
-import { mkdir, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+// `make review STACK= BASE=`: what an edit of the stack does, as one page for a reviewer. It changes nothing. It works with
+// the caller's own kubeconfig, backend and login, as `pulumi preview` would.
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { stackEnvironment } from "../lab/stackEnvironment.ts";
 import { baselineOf } from "./baseline.ts";
+import { cardMapSvg } from "./cardMapSvg.ts";
 import { cliVersion } from "./cliVersion.ts";
 import { reviewMarkdown } from "./reviewMarkdown.ts";
-import { exitCodeOf, reviewOf } from "./reviewOf.ts";
+import { exitCodeOf, type Review, reviewOf } from "./reviewOf.ts";
 import { reviewTerminal } from "./reviewTerminal.ts";
 import { runPreview } from "./runPreview.ts";
 
@@ -15,7 +16,10 @@ const policyPack = join(import.meta.dirname, "..", "policy");
 
 const usage =
   "usage: node review/review.ts --stack <name> [--base <commit>] [--output <folder>] [--limit <characters>] " +
-  "[--config-file <file>]";
+  "[--pictures <address of the folder>] [--config-file <file>]";
+
+/** The pictures beside the report. */
+const PICTURES = { light: "cards-light.svg", dark: "cards-dark.svg" } as const;
 
 /** What the command is told. */
 interface Arguments {
@@ -23,6 +27,8 @@ interface Arguments {
   readonly base: string;
   readonly output: string;
   readonly limit: number;
+  /** Where a reader of the report can fetch the pictures; absent: nowhere, the report draws them as text. */
+  readonly pictures: string | undefined;
   readonly configFile: string | undefined;
 }
 
@@ -34,10 +40,11 @@ function argumentsOf(): Arguments {
       base: { type: "string", default: "HEAD" },
       output: { type: "string" },
       limit: { type: "string", default: "60000" },
+      pictures: { type: "string" },
       "config-file": { type: "string" },
     },
   });
-  const { stack, base, output, limit, "config-file": file } = values;
+  const { stack, base, output, limit, pictures, "config-file": file } = values;
   if (stack === undefined || stack === "") throw new Error(usage);
   if (!/^\d{4,7}$/.test(limit)) {
     throw new Error(`--limit = ${limit}: not a number of characters (1000..9999999)`);
@@ -47,25 +54,51 @@ function argumentsOf(): Arguments {
     base,
     output: resolve(output ?? join(import.meta.dirname, "..", ".review", stack)),
     limit: Number(limit),
+    pictures,
     configFile: file === undefined ? undefined : resolve(file),
   };
 }
 
+/** Writes the report and its pictures. @returns the report's path */
+async function written(review: Review, { output, limit, pictures }: Arguments): Promise<string> {
+  const report = join(output, "report.md");
+  const address = pictures?.replace(/\/$/, "");
+  const at = address === undefined ? undefined : (name: string) => `${address}/${name}`;
+  const markdown = reviewMarkdown(review, {
+    limit,
+    pictures: at && { light: at(PICTURES.light), dark: at(PICTURES.dark) },
+  });
+  await mkdir(output, { recursive: true });
+  await writeFile(report, markdown);
+  for (const theme of ["light", "dark"] as const) {
+    const path = join(output, PICTURES[theme]);
+    const { facts } = review;
+    // No picture rather than that of an earlier run.
+    if (facts === undefined) await rm(path, { force: true });
+    else await writeFile(path, cardMapSvg(facts.after, { before: facts.before, theme }));
+  }
+  return report;
+}
+
 /** @returns 0 nothing changes, 2 something does, 1 blocked */
 async function main(): Promise<number> {
-  const { stack, base, output, limit, configFile } = argumentsOf();
-  // Before the lab is started: a wrong name of a stack or commit is told at once.
+  const args = argumentsOf();
+  const { stack, base, configFile } = args;
+  // Before the preview: a wrong name of a stack or commit is told at once.
   const { edits, ...compared } = await baselineOf(stack, base, configFile);
-  const env = await stackEnvironment(stack);
   const [{ seconds, ...run }, cli] = await Promise.all([
-    runPreview({ stack, env, configFile, policyPacks: [policyPack] }),
-    cliVersion(env),
+    runPreview({ stack, configFile, policyPacks: [policyPack] }),
+    cliVersion(),
   ]);
   const review = reviewOf({ stack, ...run, edits, provenance: { ...compared, base, cli } });
-  await mkdir(output, { recursive: true });
-  await writeFile(join(output, "report.md"), reviewMarkdown(review, { limit }));
-  console.log(reviewTerminal(review, { colour: process.stdout.isTTY }));
-  console.log(`\nreport: ${join(output, "report.md")} (preview ${seconds.toFixed(1)} s)`);
+  const report = await written(review, args);
+  const { isTTY, columns } = process.stdout;
+  console.log(reviewTerminal(review, { colour: isTTY, width: columns }));
+  // Counted from the start of this process.
+  const own = performance.now() / 1000 - seconds;
+  console.log(
+    `\n${relative(process.cwd(), report)}: preview ${seconds.toFixed(2)} s, report ${own.toFixed(2)} s`,
+  );
   return exitCodeOf(review);
 }
 

@@ -3,11 +3,10 @@ import { strangerWarnings } from "../cluster/objects.ts";
 import { NAMESPACE } from "../components/names.ts";
 import { cardMap } from "../gpu/cardMap.ts";
 import { changesSection } from "./changesMarkdown.ts";
-import { maskedText, maskedValue } from "./maskSecrets.ts";
 import { code, fenced, prose, valueText } from "./markdownText.ts";
 import type { PodChange } from "./podChange.ts";
 import type { Review } from "./reviewOf.ts";
-import type { RouteOutage } from "./routeOutage.ts";
+import { outageText } from "./routeOutage.ts";
 import { joinSections, type Section } from "./sections.ts";
 import { describePolicy, isMandatory } from "./verdict.ts";
 
@@ -33,37 +32,28 @@ export function commentKey(stack: string): string {
 export function reviewMarkdown(review: Review, options: MarkdownOptions = {}): string {
   const { limit = DEFAULT_LIMIT } = options;
   const sections = [
-    headSection(review),
-    errorsSection(review),
+    { head: [commentKey(review.stack), `## ${review.stack}: ${review.verdict}`], lines: [] },
+    summarySection(review),
+    factsSection(review),
     cardsSection(review, options),
     routesSection(review),
     podsSection(review),
     editsSection(review),
     policiesSection(review),
-    listSection("To look at", warningsOf(review)),
-    listSection("Not this stack's", strangersOf(review)),
+    warningsSection(review),
+    strangersSection(review),
     changesSection(review.changes),
     rawSection(review),
   ].filter((section) => section !== undefined);
   return joinSections(sections, limit);
 }
 
-function headSection(review: Review): Section {
-  const { stack, verdict, coderService, blockers } = review;
+/** Why the update must not be applied, or what it does in one sentence. */
+function summarySection(review: Review): Section {
+  const { blockers } = review;
   return {
-    head: [
-      commentKey(stack),
-      `## ${stack}: ${verdict}`,
-      "",
-      ...(blockers.length > 0
-        ? blockers.map((line) => `- ${prose(maskedText(line))}`)
-        : [summaryOf(review)]),
-      "",
-      "| | |",
-      "|---|---|",
-      ...rowsOf(review, coderService).map(([name, value]) => `| ${name} | ${value} |`),
-    ],
-    lines: [],
+    head: [],
+    lines: blockers.length > 0 ? blockers.map((line) => `- ${prose(line)}`) : [summaryOf(review)],
   };
 }
 
@@ -92,8 +82,13 @@ function countsOf(operations: readonly string[]): string {
     .join(", ");
 }
 
-function rowsOf(review: Review, coderService: string): readonly (readonly [string, string])[] {
-  const { facts, provenance, provider } = review;
+function factsSection(review: Review): Section {
+  const rows = rowsOf(review).map(([name, value]) => `| ${name} | ${value} |`);
+  return { head: ["| | |", "|---|---|"], lines: rows };
+}
+
+function rowsOf(review: Review): readonly (readonly [string, string])[] {
+  const { coderService, facts, provenance, provider } = review;
   const { commit, dirty, base, baseCommit, cli } = provenance;
   const reached =
     facts === undefined
@@ -114,18 +109,6 @@ function rowsOf(review: Review, coderService: string): readonly (readonly [strin
     ],
     ["versions", `pulumi ${cli}${provider === undefined ? "" : `, kubernetes ${provider}`}`],
   ];
-}
-
-function errorsSection({ engine, printed }: Review): Section | undefined {
-  if (engine.succeeded) return undefined;
-  const said = engine.errors.length > 0 ? engine.errors : [printed.trim()];
-  return {
-    head: ["### Errors", ""],
-    lines: said
-      .flatMap((message) => maskedText(message).split("\n"))
-      .filter((line) => line.trim() !== "")
-      .map((line) => `- ${prose(line.trim())}`),
-  };
 }
 
 function cardsSection({ facts }: Review, { pictures }: MarkdownOptions): Section | undefined {
@@ -157,13 +140,6 @@ function routesSection({ outages }: Review): Section | undefined {
   };
 }
 
-/** "goes on after 240 s", "goes off", "is down for 240 s", "stays up". */
-export function outageText({ effect, outageSeconds = 0 }: RouteOutage): string {
-  if (effect === "off") return "goes off";
-  if (effect === "on") return `goes on after about ${outageSeconds} s`;
-  return outageSeconds === 0 ? "stays up" : `is down for about ${outageSeconds} s`;
-}
-
 function podsSection({ pods }: Review): Section | undefined {
   if (pods.length === 0) return undefined;
   const restarts = pods.filter(({ effect }) => effect === "restarts");
@@ -190,30 +166,18 @@ function reasonOf({ because }: PodChange): string {
 
 function editsSection({ edits, changes, provenance, stack }: Review): Section | undefined {
   const { base, changedFiles } = provenance;
-  const lines = [
-    ...edits.map(
-      ({ path, before, after }) =>
-        `| ${code(path)} | ${valueText(maskedValue(before, path, ""))} | ${valueText(maskedValue(after, path, ""))} |`,
-    ),
-  ];
-  const notes = [
-    ...(changedFiles.length === 0
-      ? []
-      : [`Other files that differ from ${code(base)}: ${fileList(changedFiles)}.`]),
-    ...(edits.length === 0 && changedFiles.length === 0 && changes.length > 0
-      ? [
-          `Nothing was edited since ${code(base)}: these changes come from an earlier edit that was not applied yet.`,
-        ]
-      : []),
-  ];
-  if (lines.length === 0 && notes.length === 0) return undefined;
   const title = [`### Edits since ${code(base)}`, ""];
-  return lines.length === 0
-    ? { head: [...title, ...notes], lines: [] }
-    : {
-        head: [...title, ...notes, ""],
-        lines: [`| ${code(`Pulumi.${stack}.yaml`)} | before | after |`, "|---|---|---|", ...lines],
-      };
+  const rows = edits.map(
+    ({ path, before, after }) => `| ${code(path)} | ${valueText(before)} | ${valueText(after)} |`,
+  );
+  const table = [`| ${code(`Pulumi.${stack}.yaml`)} | before | after |`, "|---|---|---|", ...rows];
+  const files =
+    changedFiles.length === 0 ? [] : [`Other files that differ: ${fileList(changedFiles)}.`];
+  if (rows.length > 0) return { head: [...title, ...files, ...files.map(() => "")], lines: table };
+  if (files.length > 0) return { head: [...title, ...files], lines: [] };
+  if (changes.length === 0) return undefined;
+  const none = `Nothing was edited since ${code(base)}: these changes come from an earlier edit that was not applied yet.`;
+  return { head: [...title, none], lines: [] };
 }
 
 function fileList(files: readonly string[]): string {
@@ -221,12 +185,12 @@ function fileList(files: readonly string[]): string {
   return `${files.slice(0, MOST_FILES).map(code).join(", ")}${more}`;
 }
 
-function policiesSection({ engine }: Review): Section | undefined {
-  const packs = Object.entries(engine.policyPacks).map(([name, version]) => `${name} ${version}`);
-  if (packs.length === 0 && engine.policies.length === 0) return undefined;
-  const found = engine.policies.map((policy) => {
+function policiesSection({ policies, policyPacks }: Review): Section | undefined {
+  const packs = Object.entries(policyPacks).map(([name, version]) => `${name} ${version}`);
+  if (packs.length === 0 && policies.length === 0) return undefined;
+  const found = policies.map((policy) => {
     const level = isMandatory(policy) ? "**mandatory**" : "advisory";
-    return `- ${level}: ${prose(maskedText(describePolicy(policy)))}`;
+    return `- ${level}: ${prose(describePolicy(policy))}`;
   });
   return {
     head: ["### Policies", ""],
@@ -234,40 +198,35 @@ function policiesSection({ engine }: Review): Section | undefined {
   };
 }
 
+function warningsSection({ warnings, facts, verdict }: Review): Section | undefined {
+  // A section of its own tells of the objects that are not the stack's.
+  const strangers = new Set(strangerWarnings(facts?.strangers ?? []));
+  const lines = listOf(warnings.filter((line) => !strangers.has(line)));
+  if (lines.length === 0) return undefined;
+  if (verdict !== "no change") return { head: ["### To look at", ""], lines };
+  // What stood there before and still stands is no news.
+  const title = `<details><summary>To look at, as before (${lines.length})</summary>`;
+  return { head: [title, ""], lines, tail: ["", "</details>"] };
+}
+
 /** Who holds cards of the stack's nodes, and what lies in its namespace, without being its own. */
-function strangersOf({ facts }: Review): readonly string[] {
+function strangersSection({ facts }: Review): Section | undefined {
   const holders = (facts?.before ?? []).flatMap((node) =>
     node.holders
       .filter(({ unmanaged }) => unmanaged === true)
       .map(({ label, cards }) => `${label} holds ${cardCount(cards)} of ${node.name}`),
   );
-  return [
-    ...holders,
-    ...(facts?.strangers ?? []).map((name) => `${name} in namespace ${NAMESPACE}`),
-  ];
+  const objects = (facts?.strangers ?? []).map((name) => `${name} in namespace ${NAMESPACE}`);
+  const lines = listOf([...holders, ...objects]);
+  return lines.length === 0 ? undefined : { head: ["### Not this stack's", ""], lines };
 }
 
-/** The program's own points, and what else warned: the program's lines come back as one message of the engine. */
-function warningsOf({ facts, engine }: Review): readonly string[] {
-  // A section of its own tells of the objects that are not the stack's.
-  const strangers = new Set(strangerWarnings(facts?.strangers ?? []));
-  const own = [...(facts?.warnings ?? []), ...(facts?.notes ?? [])];
-  const other = engine.warnings.filter(
-    (message) => !own.some((line) => message.includes(line.trim())),
-  );
-  return [...own, ...other].filter((line) => !strangers.has(line)).map(maskedText);
-}
-
-function listSection(title: string, items: readonly string[]): Section | undefined {
-  if (items.length === 0) return undefined;
-  return {
-    head: [`### ${title}`, ""],
-    lines: items.map((item) => `- ${prose(item.replaceAll("\n", " "))}`),
-  };
+function listOf(items: readonly string[]): readonly string[] {
+  return items.map((item) => `- ${prose(item.replaceAll("\n", " "))}`);
 }
 
 function rawSection({ printed }: Review): Section | undefined {
-  const text = maskedText(printed).trim();
+  const text = printed.trim();
   if (text === "") return undefined;
   const [fence = "", ...block] = fenced(text).split("\n");
   return {

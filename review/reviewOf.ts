@@ -1,8 +1,14 @@
+import type { PolicyEvent } from "@pulumi/pulumi/automation/events.js";
 import type { PreviewFacts } from "../previewFacts.ts";
 import { type EnginePreview, readEngineEvents } from "./engineEvents.ts";
+import { maskedText, maskedValue, secretsIn } from "./maskSecrets.ts";
 import { type PodChange, podChanges } from "./podChange.ts";
-import { droppedGuards, type FieldChange, type ResourceChange } from "./resourceChange.ts";
-import { resourceChanges } from "./resourceChange.ts";
+import {
+  droppedGuards,
+  type FieldChange,
+  type ResourceChange,
+  resourceChanges,
+} from "./resourceChange.ts";
 import { type RouteOutage, routeOutages } from "./routeOutage.ts";
 import { judge, type Judgement } from "./verdict.ts";
 
@@ -28,46 +34,101 @@ export interface Provenance {
   /** What it is compared with: as the caller named it, and its abbreviated commit. */
   readonly base: string;
   readonly baseCommit: string;
-  /** Files beside the stack files that differ from the base. */
+  /** Files beside the stack file that differ from the base. */
   readonly changedFiles: readonly string[];
   /** Version of the Pulumi CLI. */
   readonly cli: string;
 }
 
-/** A preview as a reviewer needs it: everything that the report and the terminal show. */
-export interface Review extends ReviewArgs, Judgement {
-  readonly engine: EnginePreview;
-  readonly changes: readonly ResourceChange[];
+/** A resource that changes, without its inputs: those may hold secrets. */
+export type ShownChange = Omit<ResourceChange, "before" | "after">;
+
+/** A preview as a reviewer needs it. Nothing in it is secret, so that whatever shows it need not think of that. */
+export interface Review extends Judgement {
+  readonly stack: string;
+  readonly facts: PreviewFacts | undefined;
+  readonly changes: readonly ShownChange[];
   readonly pods: readonly PodChange[];
   readonly outages: readonly RouteOutage[];
+  readonly edits: readonly FieldChange[];
+  readonly policies: readonly PolicyEvent[];
+  /** Version by name of each policy pack that ran. */
+  readonly policyPacks: Readonly<Record<string, string>>;
+  /** The program's own points first, then what else warned. */
+  readonly warnings: readonly string[];
+  readonly printed: string;
+  readonly provenance: Provenance;
   /** Version of the Kubernetes provider; undefined where the preview did not get that far. */
   readonly provider: string | undefined;
 }
 
 /** Draws everything that follows from a preview. Pure. */
 export function reviewOf(args: ReviewArgs): Review {
-  const { facts } = args;
+  const { stack, facts, edits, provenance, printed } = args;
   const engine = readEngineEvents(args.events);
   const changes = resourceChanges(engine.steps);
   const dropped = droppedGuards(engine.steps);
   const pods = podChanges(changes);
   const outages = facts === undefined ? [] : routeOutages(facts, pods, changes);
   const reached = facts?.server !== undefined;
+  const secrets = secretsOf(changes, edits);
+  const shown = (text: string): string => maskedText(text, secrets);
+  const { blockers, ...judgement } = judge({
+    ...{ engine, changes, dropped, pods, outages, reached, printed },
+  });
   return {
-    ...args,
-    ...judge({ engine, changes, dropped, pods, outages, reached }),
-    engine,
-    changes,
+    ...judgement,
+    blockers: blockers.map(shown),
+    stack,
+    facts,
+    changes: changes.map(({ operation, kind, name, fields, replacedFor }) => ({
+      ...{ operation, kind, name, replacedFor },
+      fields: fields.map((field) => masked(field, kind)),
+    })),
     pods,
     outages,
+    edits: edits.map((edit) => masked(edit, "")),
+    policies: engine.policies.map((policy) => ({ ...policy, message: shown(policy.message) })),
+    policyPacks: engine.policyPacks,
+    warnings: warningsOf(facts, engine).map(shown),
+    printed: shown(printed),
+    provenance,
     provider: providerVersion(engine),
   };
 }
 
 /** The exit code of a review: 0 nothing changes, 2 something does, 1 blocked. */
-export function exitCodeOf({ verdict }: Judgement): 0 | 1 | 2 {
+export function exitCodeOf({ verdict }: Pick<Judgement, "verdict">): 0 | 1 | 2 {
   if (verdict === "blocked") return 1;
   return verdict === "no change" ? 0 : 2;
+}
+
+function masked(field: FieldChange, kind: string): FieldChange {
+  const shown = (value: unknown): unknown => maskedValue(value, field.path, kind);
+  return { ...field, before: shown(field.before), after: shown(field.after) };
+}
+
+function secretsOf(
+  changes: readonly ResourceChange[],
+  edits: readonly FieldChange[],
+): readonly string[] {
+  const found = [
+    ...changes.flatMap(({ before, after, kind }) =>
+      [before, after].flatMap((inputs) => secretsIn(inputs, "", kind)),
+    ),
+    ...edits.flatMap(({ path, before, after }) =>
+      [before, after].flatMap((value) => secretsIn(value, path, "")),
+    ),
+  ];
+  // The longest first: one may be a part of another.
+  return [...new Set(found)].sort((a, b) => b.length - a.length);
+}
+
+/** The engine has the program's own lines too, as one message. */
+function warningsOf(facts: PreviewFacts | undefined, { warnings }: EnginePreview): string[] {
+  const own = [...(facts?.warnings ?? []), ...(facts?.notes ?? [])];
+  const other = warnings.filter((message) => !own.some((line) => message.includes(line)));
+  return [...own, ...other];
 }
 
 function providerVersion({ steps }: EnginePreview): string | undefined {

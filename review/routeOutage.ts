@@ -52,6 +52,13 @@ export function routeOutages(
   ];
 }
 
+/** "goes on after 240 s", "goes off", "is down for 240 s", "stays up". */
+export function outageText({ effect, outageSeconds = 0 }: RouteOutage): string {
+  if (effect === "off") return "goes off";
+  if (effect === "on") return `goes on after about ${outageSeconds} s`;
+  return outageSeconds === 0 ? "stays up" : `is down for about ${outageSeconds} s`;
+}
+
 function routeOutage(route: string, backend: Backend | undefined): readonly RouteOutage[] {
   if (backend?.pods === undefined) return [];
   const { workload, pods } = backend;

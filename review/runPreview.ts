@@ -19,9 +19,12 @@ export interface PreviewRun {
 /** What is previewed, and with what. */
 export interface PreviewOptions {
   readonly stack: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The caller's own environment by default. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
   /** Stack file instead of the stack's own. */
   readonly configFile?: string | undefined;
+  /** Folder of the program, this clone by default. */
+  readonly folder?: string | undefined;
   /** Folders of policy packs that run with it. */
   readonly policyPacks?: readonly string[] | undefined;
 }
@@ -34,9 +37,9 @@ const repository = resolve(import.meta.dirname, "..");
  * @throws Error when the CLI cannot be started
  */
 export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
-  const { stack, env, configFile, policyPacks = [] } = options;
-  const folder = await mkdtemp(join(tmpdir(), "llm-serving-review-"));
-  const [log, facts] = [join(folder, "events.jsonl"), join(folder, "facts.json")];
+  const { stack, env = process.env, configFile, folder = repository, policyPacks = [] } = options;
+  const left = await mkdtemp(join(tmpdir(), "llm-serving-review-"));
+  const [log, facts] = [join(left, "events.jsonl"), join(left, "facts.json")];
   const args = [
     "preview",
     `--stack=${stack}`,
@@ -51,7 +54,7 @@ export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
     const begin = performance.now();
     // The CLI hides --event-log from people: this variable shows it.
     const variables = { ...env, PULUMI_DEBUG_COMMANDS: "true", [FACTS_FILE]: facts };
-    const printed = await printedBy(args, variables);
+    const printed = await printedBy(args, folder, variables);
     const seconds = (performance.now() - begin) / 1000;
     const written = await contentOf(facts);
     return {
@@ -61,13 +64,17 @@ export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
       seconds,
     };
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(left, { recursive: true });
   }
 }
 
 /** @returns what it printed on both streams; whether it failed stands in the events */
-async function printedBy(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const child = spawn("pulumi", args, { cwd: repository, env, stdio: ["ignore", "pipe", "pipe"] });
+async function printedBy(
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const child = spawn("pulumi", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text));

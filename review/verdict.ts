@@ -2,7 +2,7 @@ import type { PolicyEvent } from "@pulumi/pulumi/automation/events.js";
 import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
 import type { EnginePreview } from "./engineEvents.ts";
 import type { PodChange } from "./podChange.ts";
-import type { DroppedGuard, ResourceChange } from "./resourceChange.ts";
+import { type DroppedGuard, nameOf, type ResourceChange } from "./resourceChange.ts";
 import type { RouteOutage } from "./routeOutage.ts";
 
 /** What a reviewer reads first. */
@@ -22,6 +22,8 @@ export interface VerdictArgs {
   readonly outages: readonly RouteOutage[];
   /** Whether the program has looked at its cluster. */
   readonly reached: boolean;
+  /** What the CLI printed. */
+  readonly printed: string;
 }
 
 /** A verdict, and why the update must not be applied. */
@@ -39,18 +41,34 @@ export function judge(args: VerdictArgs): Judgement {
   const blockers = [
     ...service,
     ...engine.policies.filter(isMandatory).map(describePolicy),
-    ...(engine.succeeded && !args.reached
-      ? [
-          "the preview ran without its cluster (LLM_SERVING_OFFLINE = 1): what it would meet there is not known; unset it",
-        ]
-      : []),
-    ...(engine.succeeded ? [] : ["the preview failed: see the errors"]),
+    ...(engine.succeeded && !args.reached ? [OFFLINE] : []),
+    ...engine.errors.flatMap(linesOf),
   ];
+  // A CLI that fails before its first event has only printed why; one that is killed, not even that.
+  if (!engine.succeeded && blockers.length === 0) {
+    blockers.push(
+      "the preview did not come to its end",
+      ...linesOf(args.printed).slice(-MOST_LINES),
+    );
+  }
   return {
     verdict: blockers.length > 0 ? "blocked" : freeVerdict(changes, pods, outages),
     coderService: service.length > 0 ? "BLOCKED" : coderServiceState(engine, changes),
     blockers,
   };
+}
+
+/** Lines of what the CLI printed that stand for its error. */
+const MOST_LINES = 5;
+
+const OFFLINE =
+  "the preview ran without its cluster (LLM_SERVING_OFFLINE = 1): what it would meet there is not known; unset it";
+
+function linesOf(message: string): readonly string[] {
+  return message
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }
 
 function freeVerdict(
@@ -128,6 +146,8 @@ export function describePolicy({
   message,
   resourceUrn,
 }: PolicyEvent): string {
-  const subject = resourceUrn === undefined ? "" : ` on ${resourceUrn.split("::").at(-1) ?? ""}`;
-  return `policy ${policyPackName}/${policyName}${subject}: ${message.trim()}`;
+  const subject = resourceUrn === undefined ? "" : ` on ${nameOf(resourceUrn)}`;
+  // The pack's description of the policy stands above the finding itself.
+  const finding = message.trim().split("\n").at(-1) ?? "";
+  return `policy ${policyPackName}/${policyName}${subject}: ${finding}`;
 }
