@@ -80,7 +80,11 @@ export function reviewOf(args: ReviewArgs): Review {
     ...judgement,
     blockers: blockers.map(shown),
     stack,
-    facts,
+    facts: facts && {
+      ...facts,
+      warnings: facts.warnings.map(shown),
+      notes: facts.notes.map(shown),
+    },
     changes: changes.map(({ operation, kind, name, fields, replacedFor }) => ({
       ...{ operation, kind, name, replacedFor },
       fields: fields.map((field) => masked(field, kind)),

@@ -29,7 +29,7 @@ async function record(victim: Victim, scenario: Scenario): Promise<void> {
     for (const edit of program) await victim.edit(edit);
     file.edit(edits);
     const env = { ...lab.env, ...(await scenario.env?.(victim)) };
-    const policyPacks = policies ? [process.env.POLICY_PACK ?? join(repository, "policy")] : [];
+    const policyPacks = policies ? [join(repository, "policy")] : [];
     const options = { stack: "dev", env, configFile: file.path, folder, policyPacks };
     const run = await runPreview(options);
     const changed = stackEdits(before, await readFile(file.path, "utf8"));

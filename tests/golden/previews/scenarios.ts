@@ -27,12 +27,15 @@ export const FULL = { "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 };
 /** A variable whose value is a secret; assembled, so that no scanner takes this file for a leak. */
 export const CANARY = ["hf", "canary123", "canary123"].join("_");
 
+/** A port on which nothing listens. */
+const DEAD_SERVER = "127.0.0.1:65123";
+
 const twoHundred = Object.fromEntries(
   Array.from({ length: 200 }, (_, at) => [`OPTION_${String(at).padStart(3, "0")}`, String(at)]),
 );
 
 export const scenarios: readonly Scenario[] = [
-  { name: "nothing" },
+  { name: "nothing", policies: true },
   { name: "scale", applied: { "reasoning.replicas": 0 }, edits: { "clefServe.replicas": 2 } },
   { name: "move-a-card", edits: { "candleVllm.tensorParallel": 1, "reasoning.replicas": 2 } },
   {
@@ -72,8 +75,7 @@ export const scenarios: readonly Scenario[] = [
     env: async ({ folder, lab }) => {
       const path = join(folder, "dead-kubeconfig");
       const live = JSON.stringify(await kubectlJson(lab, "config", "view", "--raw"));
-      // Nothing listens on it, since its range is for outgoing connections of no longer than a moment.
-      await writeFile(path, live.replace(/127\.0\.0\.1:\d+/, "127.0.0.1:65123"));
+      await writeFile(path, live.replace(/127\.0\.0\.1:\d+/, DEAD_SERVER));
       return { KUBECONFIG: path };
     },
   },

@@ -1,0 +1,202 @@
+import type { StepEventMetadata } from "@pulumi/pulumi/automation/events.js";
+import { expect } from "chai";
+import { exitCodeOf, type Review, reviewOf } from "../../review/reviewOf.ts";
+import { deployment, eventLog, previewFactsOf, step } from "./reviewFixtures.ts";
+
+function review(
+  steps: readonly StepEventMetadata[],
+  { facts = previewFactsOf(), printed = "", result = "succeeded" } = {},
+): Review {
+  return reviewOf({
+    stack: "prod",
+    events: eventLog(steps, result),
+    facts,
+    printed,
+    edits: [],
+    provenance: {
+      ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },
+    },
+  });
+}
+
+const SERVICE = "Service coder-predictor";
+const guarded = { protect: true, retainOnDelete: true };
+const kept = step("same", SERVICE, { old: guarded, new: guarded });
+const selector = (app: string) => ({ ...guarded, inputs: { spec: { selector: { app } } } });
+
+describe("verdict on coder-predictor", () => {
+  it("is unchanged, or updated in place", () => {
+    expect(review([kept]).coderService).to.equal("unchanged");
+    const updated = step("update", SERVICE, {
+      old: selector("candle-vllm"),
+      new: selector("candle-vllm-next"),
+    });
+    const { coderService, verdict } = review([updated]);
+    expect({ coderService, verdict }).to.deep.equal({
+      coderService: "updated in place",
+      verdict: "safe",
+    });
+  });
+
+  const strikes: readonly (readonly [string, StepEventMetadata])[] = [
+    ["deleted", step("delete", SERVICE, { old: guarded })],
+    ["replaced", step("replace", SERVICE, { old: guarded, new: guarded })],
+    ["created anew", step("create", SERVICE, { new: guarded })],
+  ];
+  for (const [how, strike] of strikes) {
+    it(`blocks that it is ${how} on a stack that runs`, () => {
+      const running = step("same", "Deployment candle-vllm", {
+        old: deployment(1),
+        new: deployment(1),
+      });
+      const { verdict, coderService, blockers } = review([running, strike]);
+      expect({ verdict, coderService }).to.deep.equal({
+        verdict: "blocked",
+        coderService: "BLOCKED",
+      });
+      expect(blockers).to.have.length(1);
+      expect(blockers[0]).to.match(new RegExp(`^Service coder-predictor would be ${how}`));
+    });
+  }
+
+  it("lets a first installation create it", () => {
+    const { verdict, coderService } = review([step("create", SERVICE, { new: guarded })]);
+    expect({ verdict, coderService }).to.deep.equal({ verdict: "safe", coderService: "created" });
+  });
+
+  it("lets an adoption import it", () => {
+    const running = step("same", "Deployment candle-vllm", {
+      old: deployment(1),
+      new: deployment(1),
+    });
+    const imported = step("import", SERVICE, { new: guarded });
+    expect(review([running, imported]).coderService).to.equal("adopted");
+  });
+
+  for (const guard of ["protect", "retainOnDelete"] as const) {
+    it(`blocks an edit that drops ${guard}, which the engine calls no change`, () => {
+      const dropped = step("same", SERVICE, { old: guarded, new: { ...guarded, [guard]: false } });
+      const { verdict, blockers } = review([dropped]);
+      expect(verdict).to.equal("blocked");
+      expect(blockers.join()).to.include(`Service coder-predictor would lose \`${guard}\``);
+    });
+  }
+
+  it("holds the namespace to the same, and no other object", () => {
+    const lost = step("delete", "Namespace llm-serving", { old: guarded });
+    expect(review([kept, lost]).verdict).to.equal("blocked");
+    const other = step("replace", "Service clef-serve", { old: {}, new: {} });
+    expect(review([kept, other]).verdict).to.equal("safe");
+  });
+
+  it("names the fields that force a replacement", () => {
+    const replaced = step("replace", SERVICE, { old: guarded, new: guarded }, {
+      detailedDiff: { "spec.clusterIP": { diffKind: "update-replace", inputDiff: false } },
+    } as Partial<StepEventMetadata>);
+    expect(review([replaced]).blockers[0]).to.include("would be replaced for spec.clusterIP: ");
+    const byKeys = step("replace", SERVICE, { old: guarded, new: guarded }, { keys: ["metadata"] });
+    expect(review([byKeys]).blockers[0]).to.include("would be replaced for metadata: ");
+  });
+});
+
+describe("verdict", () => {
+  const changed = (before: number, after: number, image = "a") =>
+    step("update", "Deployment clef-serve", {
+      old: deployment(before, { image: "a" }),
+      new: deployment(after, { image }),
+    });
+  const verdicts: readonly (readonly [string, readonly StepEventMetadata[], string, 0 | 1 | 2])[] =
+    [
+      ["nothing that changes", [kept], "no change", 0],
+      ["more pods of the same template", [kept, changed(1, 2)], "safe", 2],
+      ["fewer of them", [kept, changed(2, 1)], "safe", 2],
+      ["the first pods of a workload", [kept, changed(0, 1)], "safe", 2],
+      ["a changed template of running pods", [kept, changed(1, 1, "b")], "restarts pods", 2],
+      ["a changed template of a parked workload", [kept, changed(0, 0, "b")], "safe", 2],
+      ["no pods any more", [kept, changed(1, 0, "b")], "ends pods", 2],
+      ["a lost Service", [step("delete", SERVICE, { old: guarded })], "blocked", 1],
+    ];
+  for (const [what, steps, verdict, code] of verdicts) {
+    it(`of ${what}: ${verdict}, exit code ${code}`, () => {
+      const found = review(steps);
+      expect(found.verdict).to.equal(verdict);
+      expect(exitCodeOf(found)).to.equal(code);
+    });
+  }
+
+  it("A12 blocks a preview that did without its cluster", () => {
+    const { verdict, blockers } = review([kept], { facts: previewFactsOf({ server: undefined }) });
+    expect(verdict).to.equal("blocked");
+    expect(blockers.join()).to.include("LLM_SERVING_OFFLINE");
+  });
+
+  it("is blocked, with the CLI's last words, when the preview did not come to its end", () => {
+    const { verdict, blockers } = reviewOf({
+      ...{ stack: "prod", events: '{"resourcePreEv', facts: undefined, edits: [] },
+      printed: "error: no stack named 'prod' found\n",
+      provenance: {
+        ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },
+      },
+    });
+    expect(verdict).to.equal("blocked");
+    expect(blockers).to.deep.equal([
+      "the preview did not come to its end",
+      "error: no stack named 'prod' found",
+    ]);
+  });
+});
+
+describe("outages of routes", () => {
+  const restart = step("update", "Deployment candle-vllm", {
+    old: deployment(1, { image: "a" }),
+    new: deployment(1, { image: "b" }),
+  });
+  const handoff = step("update", SERVICE, {
+    old: selector("candle-vllm"),
+    new: selector("candle-vllm-next"),
+  });
+  const next = previewFactsOf({ coderBackend: "candle-vllm-next" });
+
+  it("are the cold start for a restart under Recreate, of the route behind it alone", () => {
+    const { outages } = review([kept, restart]);
+    expect(outages).to.have.length(1);
+    expect(outages[0]).to.include({
+      ...{ route: "coder-predictor", effect: "interrupted", outageSeconds: 240 },
+    });
+    expect(outages[0]?.reason).to.include("grace of 60 s more");
+  });
+
+  it("are none under surge", () => {
+    const facts = previewFactsOf();
+    const workloads = facts.workloads.map((each) => ({ ...each, rollout: "surge" as const }));
+    const { outages } = review([kept, restart], { facts: { ...facts, workloads } });
+    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([0]);
+  });
+
+  it("are none for a handoff to an engine that runs", () => {
+    const { outages, verdict } = review([handoff], { facts: next });
+    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([0]);
+    expect(verdict).to.equal("safe");
+  });
+
+  it("are the new engine's cold start where it has to start first", () => {
+    const starts = step("update", "Deployment candle-vllm-next", {
+      old: deployment(0),
+      new: deployment(1),
+    });
+    const { outages, verdict } = review([handoff, starts], { facts: next });
+    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([240]);
+    expect(outages[0]?.reason).to.include("hand it over in an update of its own");
+    expect(verdict).to.equal("interrupts a route");
+  });
+
+  it("have no end for a route whose workload is parked", () => {
+    const parked = step("update", "Deployment clef-serve", {
+      old: deployment(1),
+      new: deployment(0),
+    });
+    expect(review([kept, parked]).outages).to.deep.equal([
+      { route: "/v1/systemone", effect: "off", reason: "clef-serve is parked" },
+    ]);
+  });
+});
