@@ -109,8 +109,12 @@ bench-coldstart: $(packages) ## clef-serve's start with pip at boot against a pr
 	node bench/coldStart.ts
 
 .PHONY: golden
-golden: $(packages) ## rewrites the committed resource graphs
+golden: $(packages) ## rewrites the committed resource graphs, reports and pictures
 	UPDATE_GOLDEN=1 mocha 'tests/golden/*.test.ts'
+
+.PHONY: record-previews
+record-previews: $(packages) ## previews again what the golden reports are made of, on labs of their own
+	node tests/golden/previews/record.ts
 
 .PHONY: check
 check: $(packages) ## format, lint, types, generated files

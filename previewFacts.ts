@@ -6,12 +6,6 @@ import { planWarnings } from "./gpu/warnings.ts";
 import type { StackForecast } from "./stackForecast.ts";
 import { type StackPlan, type StackWorkload, workloadsOf } from "./stackPlan.ts";
 
-/**
- * Environment variable of a preview that is reviewed: the file into which the program writes its facts as JSON.
- * `make review` sets it; the report there and the one that the preview prints say the same, since both read these.
- */
-export const FACTS_FILE = "LLM_SERVING_FACTS_FILE";
-
 /** What a preview is about. */
 export interface PreviewArgs {
   readonly config: StackConfig;

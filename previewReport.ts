@@ -1,8 +1,8 @@
-import { writeFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import { handOver } from "./factsFile.ts";
 import { cardMap } from "./gpu/cardMap.ts";
 import type { Forecast, RouteForecast } from "./gpu/forecast.ts";
-import { FACTS_FILE, type PreviewArgs, type PreviewFacts, previewFacts } from "./previewFacts.ts";
+import { type PreviewArgs, type PreviewFacts, previewFacts } from "./previewFacts.ts";
 
 /** What a preview prints beside the engine's own list of changes. */
 export interface Report {
@@ -18,8 +18,7 @@ export interface Report {
  */
 export async function printReport(args: PreviewArgs): Promise<void> {
   const facts = previewFacts(args);
-  const file = process.env[FACTS_FILE];
-  if (file !== undefined && file !== "") writeFileSync(file, JSON.stringify(facts));
+  handOver(facts);
   const { summary, warnings } = previewReport(facts);
   // Awaited one by one, since the engine prints messages in the order of their arrival.
   await pulumi.log.info(summary);

@@ -68,10 +68,11 @@ class CardPicture {
 
   draw(): string {
     for (const [at, row] of this.#rows.entries()) this.#row(row, this.#rows[at - 1]);
-    this.#top += NODE_GAP;
-    this.#legend();
     const columns = Math.floor((this.#width - 2 * MARGIN) / CHARACTER);
-    for (const line of strangerLines(this.#rows, columns)) this.#line(line);
+    const strangers = strangerLines(this.#rows, columns);
+    if (!this.#named || strangers.length > 0) this.#top += NODE_GAP;
+    if (!this.#named) this.#legend();
+    for (const line of strangers) this.#line(line);
     const title = "Cards of each node, and who sits on them";
     return svg(this.#width, this.#top + MARGIN, title, this.#colours, this.#parts);
   }
@@ -146,7 +147,6 @@ class CardPicture {
 
   /** What the letters stand for, as many to a line as there is room for. */
   #legend(): void {
-    if (this.#named) return;
     const strangers = holdersOf(this.#rows).filter(({ unmanaged }) => unmanaged === true);
     const entries = [
       ...this.#labels.map((label) => ({ label, cards: 1 })),

@@ -45,7 +45,13 @@ export function readEngineEvents(text: string): EnginePreview {
     errors,
     warnings: messagesOf(diagnostics, "warning"),
     policies: events.flatMap(({ policyEvent }) => policyEvent ?? []),
-    policyPacks: summary?.PolicyPacks ?? {},
+    policyPacks: Object.fromEntries(
+      // A pack of a folder is called "name|local|folder".
+      Object.entries(summary?.PolicyPacks ?? {}).map(([name, version]) => [
+        name.replace(/\|.*/, ""),
+        version,
+      ]),
+    ),
     succeeded: summary?.result === "succeeded" && errors.length === 0,
   };
 }

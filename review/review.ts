@@ -1,34 +1,24 @@
 // `make review STACK= BASE=`: what an edit of the stack does, as one page for a reviewer. It changes nothing. It works with
 // the caller's own kubeconfig, backend and login, as `pulumi preview` would.
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { baselineOf } from "./baseline.ts";
-import { cardMapSvg } from "./cardMapSvg.ts";
 import { cliVersion } from "./cliVersion.ts";
-import { reviewMarkdown } from "./reviewMarkdown.ts";
-import { exitCodeOf, type Review, reviewOf } from "./reviewOf.ts";
-import { reviewTerminal } from "./reviewTerminal.ts";
+import { commitOf, repository } from "./git.ts";
 import { runPreview } from "./runPreview.ts";
+import type { WriteOptions } from "./writeReview.ts";
 
 /** What must hold whoever edits the program. */
-const policyPack = join(import.meta.dirname, "..", "policy");
+const policyPack = join(repository, "policy");
 
 const usage =
   "usage: node review/review.ts --stack <name> [--base <commit>] [--output <folder>] [--limit <characters>] " +
   "[--pictures <address of the folder>] [--config-file <file>]";
 
-/** The pictures beside the report. */
-const PICTURES = { light: "cards-light.svg", dark: "cards-dark.svg" } as const;
-
 /** What the command is told. */
-interface Arguments {
+interface Arguments extends WriteOptions {
   readonly stack: string;
   readonly base: string;
-  readonly output: string;
-  readonly limit: number;
-  /** Where a reader of the report can fetch the pictures; absent: nowhere, the report draws them as text. */
-  readonly pictures: string | undefined;
   readonly configFile: string | undefined;
 }
 
@@ -49,57 +39,54 @@ function argumentsOf(): Arguments {
   if (!/^\d{4,7}$/.test(limit)) {
     throw new Error(`--limit = ${limit}: not a number of characters (1000..9999999)`);
   }
+  const configFile = file === undefined ? undefined : resolve(file);
+  if (!existsSync(configFile ?? join(repository, `Pulumi.${stack}.yaml`))) {
+    const name = configFile ?? `Pulumi.${stack}.yaml`;
+    throw new Error(`STACK = ${stack}: ${name} does not exist; name a stack that has a file`);
+  }
   return {
-    stack,
-    base,
-    output: resolve(output ?? join(import.meta.dirname, "..", ".review", stack)),
+    ...{ stack, base, configFile, pictures },
+    output: resolve(output ?? join(repository, ".review", stack)),
     limit: Number(limit),
-    pictures,
-    configFile: file === undefined ? undefined : resolve(file),
   };
 }
 
-/** Writes the report and its pictures. @returns the report's path */
-async function written(review: Review, { output, limit, pictures }: Arguments): Promise<string> {
-  const report = join(output, "report.md");
-  const address = pictures?.replace(/\/$/, "");
-  const at = address === undefined ? undefined : (name: string) => `${address}/${name}`;
-  const markdown = reviewMarkdown(review, {
-    limit,
-    pictures: at && { light: at(PICTURES.light), dark: at(PICTURES.dark) },
-  });
-  await mkdir(output, { recursive: true });
-  await writeFile(report, markdown);
-  for (const theme of ["light", "dark"] as const) {
-    const path = join(output, PICTURES[theme]);
-    const { facts } = review;
-    // No picture rather than that of an earlier run.
-    if (facts === undefined) await rm(path, { force: true });
-    else await writeFile(path, cardMapSvg(facts.after, { before: facts.before, theme }));
-  }
-  return report;
+/** Everything that is done while the CLI works; even what it takes to load it costs nothing then. */
+async function meanwhile({ stack, configFile }: Arguments, baseCommit: string) {
+  const [cli, { baselineOf }, { reviewOf, exitCodeOf }, { reviewTerminal }, { writeReview }] =
+    await Promise.all([
+      cliVersion(),
+      import("./baseline.ts"),
+      import("./reviewOf.ts"),
+      import("./reviewTerminal.ts"),
+      import("./writeReview.ts"),
+    ]);
+  const baseline = await baselineOf(stack, baseCommit, configFile);
+  return { cli, baseline, reviewOf, exitCodeOf, reviewTerminal, writeReview };
 }
 
 /** @returns 0 nothing changes, 2 something does, 1 blocked */
 async function main(): Promise<number> {
   const args = argumentsOf();
   const { stack, base, configFile } = args;
-  // Before the preview: a wrong name of a stack or commit is told at once.
-  const { edits, ...compared } = await baselineOf(stack, base, configFile);
-  const [{ seconds, ...run }, cli] = await Promise.all([
+  // Before the preview, so that a wrong name is told at once.
+  const baseCommit = await commitOf(base);
+  const [{ seconds, ...run }, tools] = await Promise.all([
     runPreview({ stack, configFile, policyPacks: [policyPack] }),
-    cliVersion(),
+    meanwhile(args, baseCommit),
   ]);
-  const review = reviewOf({ stack, ...run, edits, provenance: { ...compared, base, cli } });
-  const report = await written(review, args);
+  const { edits, ...compared } = tools.baseline;
+  const provenance = { ...compared, base, cli: tools.cli };
+  const review = tools.reviewOf({ stack, ...run, edits, provenance });
+  const report = await tools.writeReview(review, args);
   const { isTTY, columns } = process.stdout;
-  console.log(reviewTerminal(review, { colour: isTTY, width: columns }));
+  console.log(tools.reviewTerminal(review, { colour: isTTY, width: columns }));
   // Counted from the start of this process.
   const own = performance.now() / 1000 - seconds;
   console.log(
     `\n${relative(process.cwd(), report)}: preview ${seconds.toFixed(2)} s, report ${own.toFixed(2)} s`,
   );
-  return exitCodeOf(review);
+  return tools.exitCodeOf(review);
 }
 
 try {

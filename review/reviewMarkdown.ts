@@ -5,6 +5,7 @@ import { cardMap } from "../gpu/cardMap.ts";
 import { changesSection } from "./changesMarkdown.ts";
 import { code, fenced, prose, valueText } from "./markdownText.ts";
 import type { PodChange } from "./podChange.ts";
+import { type Operation, OPERATIONS } from "./resourceChange.ts";
 import type { Review } from "./reviewOf.ts";
 import { outageText } from "./routeOutage.ts";
 import { joinSections, type Section } from "./sections.ts";
@@ -20,8 +21,8 @@ export interface MarkdownOptions {
 
 const DEFAULT_LIMIT = 60_000;
 
-/** Most names of edited files that are listed. */
-const MOST_FILES = 12;
+/** Most names of files or fields in one line. */
+const MOST_NAMES = 8;
 
 /** First line of a stack's report: whoever posts it replaces the comment that begins with it. */
 export function commentKey(stack: string): string {
@@ -76,9 +77,10 @@ function verbOf(effect: string, subjects: number): string {
 }
 
 /** "2 to update, 1 to create". */
-function countsOf(operations: readonly string[]): string {
-  return [...Map.groupBy(operations, (operation) => operation)]
-    .map(([operation, all]) => `${all.length} to ${operation}`)
+function countsOf(operations: readonly Operation[]): string {
+  const counts = Map.groupBy(operations, (operation) => operation);
+  return OPERATIONS.filter((operation) => counts.has(operation))
+    .map((operation) => `${counts.get(operation)?.length ?? 0} to ${operation}`)
     .join(", ");
 }
 
@@ -161,7 +163,7 @@ function countText({ before, after }: PodChange): string {
 function reasonOf({ because }: PodChange): string {
   return because.length === 0
     ? "the Deployment is replaced"
-    : `its template changes in ${because.map(code).join(", ")}`;
+    : `its template changes in ${listed(because)}`;
 }
 
 function editsSection({ edits, changes, provenance, stack }: Review): Section | undefined {
@@ -172,7 +174,7 @@ function editsSection({ edits, changes, provenance, stack }: Review): Section | 
   );
   const table = [`| ${code(`Pulumi.${stack}.yaml`)} | before | after |`, "|---|---|---|", ...rows];
   const files =
-    changedFiles.length === 0 ? [] : [`Other files that differ: ${fileList(changedFiles)}.`];
+    changedFiles.length === 0 ? [] : [`Other files that differ: ${listed(changedFiles)}.`];
   if (rows.length > 0) return { head: [...title, ...files, ...files.map(() => "")], lines: table };
   if (files.length > 0) return { head: [...title, ...files], lines: [] };
   if (changes.length === 0) return undefined;
@@ -180,22 +182,19 @@ function editsSection({ edits, changes, provenance, stack }: Review): Section | 
   return { head: [...title, none], lines: [] };
 }
 
-function fileList(files: readonly string[]): string {
-  const more = files.length > MOST_FILES ? ` and ${files.length - MOST_FILES} more` : "";
-  return `${files.slice(0, MOST_FILES).map(code).join(", ")}${more}`;
+/** Names as code, not too many of them. */
+function listed(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  return `${names.slice(0, MOST_NAMES).map(code).join(", ")}${more}`;
 }
 
+/** What holds, and what advises; a mandatory policy that is violated stands at the top, among what blocks. */
 function policiesSection({ policies, policyPacks }: Review): Section | undefined {
   const packs = Object.entries(policyPacks).map(([name, version]) => `${name} ${version}`);
-  if (packs.length === 0 && policies.length === 0) return undefined;
-  const found = policies.map((policy) => {
-    const level = isMandatory(policy) ? "**mandatory**" : "advisory";
-    return `- ${level}: ${prose(describePolicy(policy))}`;
-  });
-  return {
-    head: ["### Policies", ""],
-    lines: found.length > 0 ? found : [`All hold (${packs.join(", ")}).`],
-  };
+  const held = packs.length > 0 && policies.length === 0 ? [`All hold (${packs.join(", ")}).`] : [];
+  const advice = policies.filter((policy) => !isMandatory(policy)).map(describePolicy);
+  const lines = [...held, ...listOf(advice)];
+  return lines.length === 0 ? undefined : { head: ["### Policies", ""], lines };
 }
 
 function warningsSection({ warnings, facts, verdict }: Review): Section | undefined {

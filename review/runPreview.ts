@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { FACTS_FILE, type PreviewFacts } from "../previewFacts.ts";
+import { join } from "node:path";
+import { FACTS_FILE, factsIn } from "../factsFile.ts";
+import type { PreviewFacts } from "../previewFacts.ts";
+import { repository } from "./git.ts";
 
 /** What a preview left behind. */
 export interface PreviewRun {
@@ -29,8 +31,6 @@ export interface PreviewOptions {
   readonly policyPacks?: readonly string[] | undefined;
 }
 
-const repository = resolve(import.meta.dirname, "..");
-
 /**
  * Runs `pulumi preview` with its event log, the way that Pulumi's Automation API does, and takes the program's facts.
  * Both lie in a folder that only this user can read and that is removed in the end.
@@ -56,10 +56,9 @@ export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
     const variables = { ...env, PULUMI_DEBUG_COMMANDS: "true", [FACTS_FILE]: facts };
     const printed = await printedBy(args, folder, variables);
     const seconds = (performance.now() - begin) / 1000;
-    const written = await contentOf(facts);
     return {
       events: await contentOf(log),
-      facts: written === "" ? undefined : (JSON.parse(written) as PreviewFacts),
+      facts: factsIn(facts),
       printed,
       seconds,
     };

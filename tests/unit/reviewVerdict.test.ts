@@ -1,4 +1,4 @@
-import type { StepEventMetadata } from "@pulumi/pulumi/automation/events.js";
+import { DiffKind, type StepEventMetadata } from "@pulumi/pulumi/automation/events.js";
 import { expect } from "chai";
 import { exitCodeOf, type Review, reviewOf } from "../../review/reviewOf.ts";
 import { deployment, eventLog, previewFactsOf, step } from "./reviewFixtures.ts";
@@ -90,11 +90,11 @@ describe("verdict on coder-predictor", () => {
   });
 
   it("names the fields that force a replacement", () => {
-    const replaced = step("replace", SERVICE, { old: guarded, new: guarded }, {
-      detailedDiff: { "spec.clusterIP": { diffKind: "update-replace", inputDiff: false } },
-    } as Partial<StepEventMetadata>);
+    const address = { "spec.clusterIP": { diffKind: DiffKind.updateReplace, inputDiff: false } };
+    const sides = { old: guarded, new: guarded };
+    const replaced = step("replace", SERVICE, sides, { detailedDiff: address });
     expect(review([replaced]).blockers[0]).to.include("would be replaced for spec.clusterIP: ");
-    const byKeys = step("replace", SERVICE, { old: guarded, new: guarded }, { keys: ["metadata"] });
+    const byKeys = step("replace", SERVICE, sides, { keys: ["metadata"] });
     expect(review([byKeys]).blockers[0]).to.include("would be replaced for metadata: ");
   });
 });

@@ -70,7 +70,7 @@ function placesOf(folder: string, packs: readonly string[]): Readonly<Record<str
 }
 
 async function main(wanted: string): Promise<void> {
-  const chosen = scenarios.filter(({ name }) => name.includes(wanted));
+  const chosen = scenarios.filter(({ name }) => name.startsWith(wanted));
   await stopLab(LAB);
   if (chosen.length > 0) {
     const victim = await Victim.on(await startLab({ name: LAB, log: console.log }));
@@ -81,7 +81,7 @@ async function main(wanted: string): Promise<void> {
       await stopLab(LAB);
     }
   }
-  if (wanted !== "" && !"beginnings".includes(wanted)) return;
+  if (wanted !== "" && !"beginnings".startsWith(wanted)) return;
   await recordBeginnings(await startLab({ name: LAB, log: console.log }));
   await stopLab(LAB);
 }
