@@ -4,7 +4,7 @@ import { type NodeCards, plannedCards } from "./gpu/cardMap.ts";
 import type { Forecast } from "./gpu/forecast.ts";
 import { planWarnings } from "./gpu/warnings.ts";
 import type { StackForecast } from "./stackForecast.ts";
-import { type StackPlan, type StackWorkload, workloadsOf } from "./stackPlan.ts";
+import { type StackPlan, workloadsOf } from "./stackPlan.ts";
 
 /** What a preview is about. */
 export interface PreviewArgs {
@@ -15,12 +15,6 @@ export interface PreviewArgs {
   /** Undefined in an offline preview, and in an adoption. */
   readonly change: StackForecast | undefined;
 }
-
-/** What is known of a workload beyond the engine's own list of changes. */
-export type WorkloadFacts = Pick<
-  StackWorkload,
-  "name" | "replicas" | "rollout" | "coldStartSeconds" | "graceSeconds"
->;
 
 /** What the program knows of a preview beyond the engine's own list of changes. Plain data: it survives JSON. */
 export interface PreviewFacts {
@@ -36,7 +30,6 @@ export interface PreviewFacts {
   readonly verdict: string;
   /** Names of the workloads with 0 replicas. */
   readonly parked: readonly string[];
-  readonly workloads: readonly WorkloadFacts[];
   /** Workload behind coder-predictor as planned. */
   readonly coderBackend: string;
   /** Pods that restart and outages of routes, as expected; absent offline and in an adoption. */
@@ -68,9 +61,6 @@ export function previewFacts({ config, plan, cluster, change }: PreviewArgs): Pr
         ? "refused, see the error"
         : `${fitText(plan)}${after.map(useOf).join("; ")}`,
     parked: workloads.filter(({ replicas }) => replicas === 0).map(({ name }) => name),
-    workloads: workloads.map(({ name, replicas, rollout, coldStartSeconds, graceSeconds }) => ({
-      ...{ name, replicas, rollout, coldStartSeconds, graceSeconds },
-    })),
     coderBackend: config.coderService.backend,
     forecast: change?.forecast,
     strangers: cluster?.strangers ?? [],

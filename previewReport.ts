@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { handOver } from "./factsFile.ts";
 import { cardMap } from "./gpu/cardMap.ts";
-import type { Forecast, RouteForecast } from "./gpu/forecast.ts";
+import type { Forecast } from "./gpu/forecast.ts";
+import { routeText } from "./gpu/routeText.ts";
 import { type PreviewArgs, type PreviewFacts, previewFacts } from "./previewFacts.ts";
 
 /** What a preview prints beside the engine's own list of changes. */
@@ -52,24 +53,8 @@ export function previewReport(facts: PreviewFacts): Report {
 function forecastLines({ restarts, routes }: Forecast): readonly string[] {
   return [
     `restarts: ${restarts.length === 0 ? "none" : restarts.join(", ")}`,
-    `routes: ${routes.map(routeText).join("; ")}`,
+    `routes: ${routes.map((each) => `${each.route} ${routeText(each)}`).join("; ")}`,
   ];
-}
-
-function routeText({ route, effect, seconds, waitsForCardSeconds }: RouteForecast): string {
-  const about = seconds === undefined ? "a time unknown" : `about ${Math.ceil(seconds)} s`;
-  const waits = Math.ceil(waitsForCardSeconds);
-  const card = waits === 0 ? "" : `, ${waits} s of them waiting for a card`;
-  switch (effect) {
-    case "stays":
-      return seconds === 0 ? `${route} stays up` : `${route} is down for ${about}${card}`;
-    case "on":
-      return seconds === 0 ? `${route} is on` : `${route} is on after ${about}${card}`;
-    case "off":
-      return `${route} goes off`;
-    case "none":
-      return `${route} stays off`;
-  }
 }
 
 /** Several lines as one message. */

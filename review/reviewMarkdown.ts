@@ -2,12 +2,12 @@ import { cardCount } from "../cluster/facts.ts";
 import { strangerWarnings } from "../cluster/objects.ts";
 import { NAMESPACE } from "../components/names.ts";
 import { cardMap } from "../gpu/cardMap.ts";
+import { routeText } from "../gpu/routeText.ts";
 import { changesSection } from "./changesMarkdown.ts";
 import { code, fenced, prose, valueText } from "./markdownText.ts";
 import type { PodChange } from "./podChange.ts";
 import { type Operation, OPERATIONS } from "./resourceChange.ts";
 import type { Review } from "./reviewOf.ts";
-import { outageText } from "./routeOutage.ts";
 import { joinSections, type Section } from "./sections.ts";
 import { describePolicy, isMandatory } from "./verdict.ts";
 
@@ -67,7 +67,7 @@ function summaryOf({ changes, pods, outages }: Review): string {
       const names = pods.filter((each) => each.effect === effect).map(({ workload }) => workload);
       return names.length === 0 ? [] : [`${names.join(", ")} ${verbOf(effect, names.length)}`];
     }),
-    ...outages.map((outage) => `${code(outage.route)} ${outageText(outage)}`),
+    ...outages.map((outage) => `${code(outage.route)} ${routeText(outage)}`),
   ];
   return `${counts}. ${parts.length === 0 ? "No pod is touched." : `${parts.join("; ")}.`}`;
 }
@@ -132,14 +132,19 @@ function cardsSection({ facts }: Review, { pictures }: MarkdownOptions): Section
   };
 }
 
-function routesSection({ outages }: Review): Section | undefined {
-  if (outages.length === 0) return undefined;
-  return {
-    head: ["### Routes", "", "| route | what happens | why |", "|---|---|---|"],
-    lines: outages.map(
-      (outage) => `| ${code(outage.route)} | ${outageText(outage)} | ${prose(outage.reason)} |`,
-    ),
-  };
+function routesSection({ outages, facts, changes }: Review): Section | undefined {
+  const head = ["### Routes", ""];
+  if (outages.length > 0) {
+    return {
+      head: [...head, "| route | what happens | why |", "|---|---|---|"],
+      lines: outages.map(
+        (outage) => `| ${code(outage.route)} | ${routeText(outage)} | ${prose(outage.reason)} |`,
+      ),
+    };
+  }
+  const adoption = changes.some(({ operation }) => operation === "adopt");
+  if (facts === undefined || facts.forecast !== undefined || !adoption) return undefined;
+  return { head, lines: ["Not forecast: `make adopt-plan` says what adoption restarts."] };
 }
 
 function podsSection({ pods }: Review): Section | undefined {

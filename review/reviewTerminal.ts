@@ -1,6 +1,6 @@
 import { cardMap } from "../gpu/cardMap.ts";
+import { routeText } from "../gpu/routeText.ts";
 import type { Review } from "./reviewOf.ts";
-import { outageText } from "./routeOutage.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** How a review is printed. */
@@ -36,7 +36,7 @@ export function reviewTerminal(
   const interrupted = new Set(outages.map(({ route }) => route));
   const rows = [
     ...(interrupted.has("coder-predictor") ? [] : [["coder-predictor", coderService]]),
-    ...outages.map((outage) => [outage.route, `${outageText(outage)} (${outage.reason})`]),
+    ...outages.map((outage) => [outage.route, `${routeText(outage)} (${outage.reason})`]),
     ...pods.map(({ workload, effect, before, after }) => [
       workload,
       before === after ? effect : `${effect}, ${before} to ${after} pods`,

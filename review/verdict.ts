@@ -3,7 +3,7 @@ import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
 import type { EnginePreview } from "./engineEvents.ts";
 import type { PodChange } from "./podChange.ts";
 import { type DroppedGuard, nameOf, type ResourceChange } from "./resourceChange.ts";
-import type { RouteOutage } from "./routeOutage.ts";
+import { isInterrupted, type RouteOutage } from "./routeOutage.ts";
 
 /** What a reviewer reads first. */
 export type Verdict =
@@ -78,9 +78,7 @@ function freeVerdict(
 ): Verdict {
   if (pods.some(({ effect }) => effect === "restarts")) return "restarts pods";
   if (pods.some(({ effect }) => effect === "ends")) return "ends pods";
-  if (outages.some(({ effect, outageSeconds }) => effect !== "on" && outageSeconds !== 0)) {
-    return "interrupts a route";
-  }
+  if (outages.some(isInterrupted)) return "interrupts a route";
   return changes.length > 0 ? "safe" : "no change";
 }
 

@@ -51,11 +51,8 @@ export function eventLog(steps: readonly StepEventMetadata[], result = "succeede
   return events.map((event) => JSON.stringify(event)).join("\n");
 }
 
-/** Facts of a stack whose workloads start in 240 s and have 60 s to end. */
+/** Facts of a stack on a cluster that was reached. */
 export function previewFactsOf(changes: Partial<PreviewFacts> = {}): PreviewFacts {
-  const workload = (name: string, replicas: number) => ({
-    ...{ name, replicas, rollout: "recreate" as const, coldStartSeconds: 240, graceSeconds: 60 },
-  });
   return {
     context: "platform-onprem",
     server: "https://127.0.0.1:6443",
@@ -63,12 +60,6 @@ export function previewFactsOf(changes: Partial<PreviewFacts> = {}): PreviewFact
     after: [],
     verdict: "fits",
     parked: [],
-    workloads: [
-      workload("clef-serve", 1),
-      workload("candle-vllm", 1),
-      workload("candle-vllm-next", 1),
-      workload("reasoning", 1),
-    ],
     coderBackend: "candle-vllm",
     strangers: [],
     warnings: [],

@@ -1,5 +1,6 @@
 import { DiffKind, type StepEventMetadata } from "@pulumi/pulumi/automation/events.js";
 import { expect } from "chai";
+import type { Forecast } from "../../gpu/forecast.ts";
 import { exitCodeOf, type Review, reviewOf } from "../../review/reviewOf.ts";
 import { deployment, eventLog, previewFactsOf, step } from "./reviewFixtures.ts";
 
@@ -147,6 +148,10 @@ describe("verdict", () => {
 });
 
 describe("outages of routes", () => {
+  const stays = (seconds: number | undefined, waitsForCardSeconds = 0) =>
+    [{ route: "coder-predictor", effect: "stays", seconds, waitsForCardSeconds }] as const;
+  const factsWith = (routes: Forecast["routes"], coderBackend = "candle-vllm") =>
+    previewFactsOf({ forecast: { restarts: [], routes, settledSeconds: 0 }, coderBackend });
   const restart = step("update", "Deployment candle-vllm", {
     old: deployment(1, { image: "a" }),
     new: deployment(1, { image: "b" }),
@@ -155,48 +160,41 @@ describe("outages of routes", () => {
     old: selector("candle-vllm"),
     new: selector("candle-vllm-next"),
   });
-  const next = previewFactsOf({ coderBackend: "candle-vllm-next" });
 
-  it("are the cold start for a restart under Recreate, of the route behind it alone", () => {
-    const { outages } = review([kept, restart]);
-    expect(outages).to.have.length(1);
-    expect(outages[0]).to.include({
-      ...{ route: "coder-predictor", effect: "interrupted", outageSeconds: 240 },
-    });
-    expect(outages[0]?.reason).to.include("grace of 60 s more");
-  });
-
-  it("are none under surge", () => {
-    const facts = previewFactsOf();
-    const workloads = facts.workloads.map((each) => ({ ...each, rollout: "surge" as const }));
-    const { outages } = review([kept, restart], { facts: { ...facts, workloads } });
-    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([0]);
-  });
-
-  it("are none for a handoff to an engine that runs", () => {
-    const { outages, verdict } = review([handoff], { facts: next });
-    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([0]);
-    expect(verdict).to.equal("safe");
-  });
-
-  it("are the new engine's cold start where it has to start first", () => {
-    const starts = step("update", "Deployment candle-vllm-next", {
-      old: deployment(0),
-      new: deployment(1),
-    });
-    const { outages, verdict } = review([handoff, starts], { facts: next });
-    expect(outages.map(({ outageSeconds }) => outageSeconds)).to.deep.equal([240]);
-    expect(outages[0]?.reason).to.include("hand it over in an update of its own");
-    expect(verdict).to.equal("interrupts a route");
-  });
-
-  it("have no end for a route whose workload is parked", () => {
-    const parked = step("update", "Deployment clef-serve", {
-      old: deployment(1),
-      new: deployment(0),
-    });
-    expect(review([kept, parked]).outages).to.deep.equal([
-      { route: "/v1/systemone", effect: "off", reason: "clef-serve is parked" },
+  it("are the program's forecast, with what happens to the workload behind the route", () => {
+    const { outages } = review([kept, restart], { facts: factsWith(stays(300, 60)) });
+    expect(outages).to.deep.equal([
+      {
+        ...{ route: "coder-predictor", effect: "stays", seconds: 300, waitsForCardSeconds: 60 },
+        reason: "candle-vllm restarts",
+      },
     ]);
+  });
+
+  it("tell of a route that stays up while its pods change, and of no other that does", () => {
+    const { outages } = review([kept, restart], { facts: factsWith(stays(0)) });
+    expect(outages.map(({ reason }) => reason)).to.deep.equal(["candle-vllm restarts"]);
+    const scaled = step("update", "Deployment reasoning", {
+      old: deployment(1),
+      new: deployment(2),
+    });
+    expect(review([kept, scaled], { facts: factsWith(stays(0)) }).outages).to.deep.equal([]);
+  });
+
+  it("make a handoff safe where the route stays up, and an interruption where it does not", () => {
+    const ready = review([handoff], { facts: factsWith(stays(0), "candle-vllm-next") });
+    expect(ready.outages.map(({ reason }) => reason)).to.deep.equal([
+      "handed from candle-vllm to candle-vllm-next",
+    ]);
+    expect(ready.verdict).to.equal("safe");
+    const unready = review([handoff], { facts: factsWith(stays(240), "candle-vllm-next") });
+    expect(unready.verdict).to.equal("interrupts a route");
+    const unknown = review([handoff], { facts: factsWith(stays(undefined), "candle-vllm-next") });
+    expect(unknown.verdict).to.equal("interrupts a route");
+  });
+
+  it("are not told where nothing changes: pods that still start are not the update's doing", () => {
+    const { outages, verdict } = review([kept], { facts: factsWith(stays(100)) });
+    expect({ outages, verdict }).to.deep.equal({ outages: [], verdict: "no change" });
   });
 });

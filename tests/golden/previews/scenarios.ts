@@ -43,6 +43,15 @@ export const scenarios: readonly Scenario[] = [
     applied: { "reasoning.replicas": 0, "candleVllm.tensorParallel": 1 },
     edits: { "candleVllmNext.replicas": 1, "coderService.backend": "candle-vllm-next" },
   },
+  {
+    name: "handoff-unready",
+    applied: { "reasoning.replicas": 0, "candleVllm.tensorParallel": 1 },
+    edits: {
+      "candleVllmNext.replicas": 1,
+      "coderService.backend": "candle-vllm-next",
+      "coderService.acceptUnready": true,
+    },
+  },
   { name: "park-the-coder", edits: { "candleVllm.replicas": 0 } },
   { name: "restart", edits: { "clefServe.coldStartSeconds": 200, "clefServe.graceSeconds": 30 } },
   { name: "swap", edits: { "candleVllm.tensorParallel": 1, "reasoning.tensorParallel": 2 } },
