@@ -1,7 +1,24 @@
-import { code, valueText } from "./markdownText.ts";
+import { code, fenced, listed, valueText } from "./markdownText.ts";
 import { type FieldChange, OPERATIONS } from "./resourceChange.ts";
-import type { ShownChange } from "./reviewOf.ts";
+import type { Review, ShownChange } from "./reviewOf.ts";
 import type { Section } from "./sections.ts";
+
+/** What somebody edited since the base. */
+export function editsSection({ edits, changes, provenance, stack }: Review): Section | undefined {
+  const { base, changedFiles } = provenance;
+  const title = [`### Edits since ${code(base)}`, ""];
+  const rows = edits.map(
+    ({ path, before, after }) => `| ${code(path)} | ${valueText(before)} | ${valueText(after)} |`,
+  );
+  const table = [`| ${code(`Pulumi.${stack}.yaml`)} | before | after |`, "|---|---|---|", ...rows];
+  const files =
+    changedFiles.length === 0 ? [] : [`Other files that differ: ${listed(changedFiles)}.`];
+  if (rows.length > 0) return { head: [...title, ...files, ...files.map(() => "")], lines: table };
+  if (files.length > 0) return { head: [...title, ...files], lines: [] };
+  if (changes.length === 0) return undefined;
+  const none = `Nothing was edited since ${code(base)}: these changes come from an earlier edit that was not applied yet.`;
+  return { head: [...title, none], lines: [] };
+}
 
 /** Every resource that changes, by what happens to it, with each field before and after. */
 export function changesSection(changes: readonly ShownChange[]): Section | undefined {
@@ -53,4 +70,16 @@ function shortened(before: unknown, after: unknown): readonly [unknown, unknown]
 
 function isWords(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+/** What the CLI printed, folded away. */
+export function rawSection({ printed }: Review): Section | undefined {
+  const text = printed.trim();
+  if (text === "") return undefined;
+  const [fence = "", ...block] = fenced(text).split("\n");
+  return {
+    head: ["<details><summary>What the CLI printed</summary>", "", fence],
+    lines: block.slice(0, -1),
+    tail: [fence.replace("text", ""), "", "</details>"],
+  };
 }

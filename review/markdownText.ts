@@ -1,6 +1,9 @@
 /** Longest value that a table shows, in characters; the raw diff has the rest. */
 const LONGEST_VALUE = 160;
 
+/** Most names of files or fields in one line. */
+const MOST_NAMES = 8;
+
 /** A text as code in one line of Markdown, in tables too. */
 export function code(text: string): string {
   const line = clip(text.replaceAll(/\s*\n\s*/g, " ⏎ "));
@@ -27,6 +30,12 @@ export function prose(message: string): string {
 export function valueText(value: unknown): string {
   if (value === undefined) return "-";
   return code(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** Names as code, not too many of them. */
+export function listed(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  return `${names.slice(0, MOST_NAMES).map(code).join(", ")}${more}`;
 }
 
 function longestRun(text: string): number {

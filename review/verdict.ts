@@ -1,17 +1,13 @@
-import type { PolicyEvent } from "@pulumi/pulumi/automation/events.js";
-import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
+import { type CoderService, coderServiceState, serviceBlockers } from "./coderService.ts";
 import type { EnginePreview } from "./engineEvents.ts";
 import type { PodChange } from "./podChange.ts";
-import { type DroppedGuard, nameOf, type ResourceChange } from "./resourceChange.ts";
+import { describePolicy, isMandatory } from "./policyText.ts";
+import type { DroppedGuard, ResourceChange } from "./resourceChange.ts";
 import { isInterrupted, type RouteOutage } from "./routeOutage.ts";
 
 /** What a reviewer reads first. */
 export type Verdict =
   "no change" | "safe" | "interrupts a route" | "restarts pods" | "ends pods" | "blocked";
-
-/** What becomes of Service coder-predictor. */
-export type CoderService =
-  "unchanged" | "updated in place" | "created" | "adopted" | "not known" | "BLOCKED";
 
 /** Everything that a verdict follows from. */
 export interface VerdictArgs {
@@ -37,7 +33,7 @@ export interface Judgement {
 /** Judges a preview. Pure. */
 export function judge(args: VerdictArgs): Judgement {
   const { engine, changes, pods, outages } = args;
-  const service = serviceBlockers(args);
+  const service = serviceBlockers(engine, changes, args.dropped);
   const blockers = [
     ...service,
     ...engine.policies.filter(isMandatory).map(describePolicy),
@@ -80,72 +76,4 @@ function freeVerdict(
   if (pods.some(({ effect }) => effect === "ends")) return "ends pods";
   if (outages.some(isInterrupted)) return "interrupts a route";
   return changes.length > 0 ? "safe" : "no change";
-}
-
-/** Why coder-predictor, or the namespace around it, would not survive: for a stack that runs already. */
-function serviceBlockers({ engine, changes, dropped }: VerdictArgs): readonly string[] {
-  const live = engine.steps.some(({ type, old }) => type.startsWith("kubernetes:") && old);
-  const lost = changes
-    .filter(({ kind, name }) => isPrecious(kind, name))
-    .filter(({ operation }) => ["delete", "replace", "create"].includes(operation))
-    .filter(({ operation }) => live || operation !== "create")
-    .map(({ operation, kind, name, replacedFor }) => {
-      const why = replacedFor.length === 0 ? "" : ` for ${replacedFor.join(", ")}`;
-      const means =
-        operation === "create"
-          ? "the stack runs and does not have it: its clients' address is gone already, see docs/recover.md"
-          : "its clients would lose the ClusterIP that they hold (only updates in place are allowed)";
-      return `${kind} ${name} would be ${pastOf[operation]}${why}: ${means}`;
-    });
-  const unguarded = dropped
-    .filter(({ kind, name }) => isPrecious(kind, name))
-    .map(
-      ({ kind, name, guard }) =>
-        `${kind} ${name} would lose \`${guard}\`: the next edit could then delete it; restore it in components/guards.ts`,
-    );
-  return [...lost, ...unguarded];
-}
-
-const pastOf: Readonly<Record<string, string>> = {
-  delete: "deleted",
-  replace: "replaced",
-  create: "created anew",
-};
-
-/** The Service, and the namespace whose end would be its end. */
-function isPrecious(kind: string, name: string): boolean {
-  return (
-    (kind === "Service" && name === CODER_PREDICTOR) || (kind === "Namespace" && name === NAMESPACE)
-  );
-}
-
-function coderServiceState(
-  { steps }: EnginePreview,
-  changes: readonly ResourceChange[],
-): CoderService {
-  const change = changes.find(({ kind, name }) => kind === "Service" && name === CODER_PREDICTOR);
-  if (change === undefined) {
-    const seen = steps.some(({ urn }) => urn.endsWith(`core/v1:Service::${CODER_PREDICTOR}`));
-    return seen ? "unchanged" : "not known";
-  }
-  if (change.operation === "create") return "created";
-  return change.operation === "adopt" ? "adopted" : "updated in place";
-}
-
-/** Whether a policy stops the update. */
-export function isMandatory({ enforcementLevel }: PolicyEvent): boolean {
-  return enforcementLevel === "mandatory";
-}
-
-/** One line of a policy's finding. */
-export function describePolicy({
-  policyName,
-  policyPackName,
-  message,
-  resourceUrn,
-}: PolicyEvent): string {
-  const subject = resourceUrn === undefined ? "" : ` on ${nameOf(resourceUrn)}`;
-  // The pack's description of the policy stands above the finding itself.
-  const finding = message.trim().split("\n").at(-1) ?? "";
-  return `policy ${policyPackName}/${policyName}${subject}: ${finding}`;
 }

@@ -6,7 +6,8 @@ import { cardMapSvg } from "../../review/cardMapSvg.ts";
 import { reviewMarkdown } from "../../review/reviewMarkdown.ts";
 import { reviewOf, type Review } from "../../review/reviewOf.ts";
 import { reviewTerminal } from "../../review/reviewTerminal.ts";
-import type { CoderService, Verdict } from "../../review/verdict.ts";
+import type { CoderService } from "../../review/coderService.ts";
+import type { Verdict } from "../../review/verdict.ts";
 import { recordedPreview } from "./previews/recordedPreview.ts";
 
 const folder = join(import.meta.dirname, "previews");
@@ -125,6 +126,12 @@ describe("reports of recorded previews", () => {
       );
     });
   }
+
+  it("are what the README shows", () => {
+    const readme = readFileSync(join(docs, "..", "..", "README.md"), "utf8");
+    const shown = reviewTerminal(reviewed("move-a-card"), { colour: false });
+    expect(readme).to.include(`\n\`\`\`text\n${shown}\n\`\`\`\n`);
+  });
 
   for (const theme of ["light", "dark"] as const) {
     for (const name of ["move-a-card", "too-many-cards", "unmanaged-holder"]) {

@@ -1,0 +1,44 @@
+import { cardCount } from "../cluster/facts.ts";
+import { strangerWarnings } from "../cluster/objects.ts";
+import { NAMESPACE } from "../components/names.ts";
+import { prose } from "./markdownText.ts";
+import { describePolicy, isMandatory } from "./policyText.ts";
+import type { Review } from "./reviewOf.ts";
+import type { Section } from "./sections.ts";
+
+/** What holds, and what advises; a mandatory policy that is violated stands at the top, among what blocks. */
+export function policiesSection({ policies, policyPacks }: Review): Section | undefined {
+  const packs = Object.entries(policyPacks).map(([name, version]) => `${name} ${version}`);
+  const held = packs.length > 0 && policies.length === 0 ? [`All hold (${packs.join(", ")}).`] : [];
+  const advice = policies.filter((policy) => !isMandatory(policy)).map(describePolicy);
+  const lines = [...held, ...listOf(advice)];
+  return lines.length === 0 ? undefined : { head: ["### Policies", ""], lines };
+}
+
+/** What works and deserves a look; folded away where nothing changes. */
+export function warningsSection({ warnings, facts, verdict }: Review): Section | undefined {
+  // A section of its own tells of the objects that are not the stack's.
+  const strangers = new Set(strangerWarnings(facts?.strangers ?? []));
+  const lines = listOf(warnings.filter((line) => !strangers.has(line)));
+  if (lines.length === 0) return undefined;
+  if (verdict !== "no change") return { head: ["### To look at", ""], lines };
+  // What stood there before and still stands is no news.
+  const title = `<details><summary>To look at, as before (${lines.length})</summary>`;
+  return { head: [title, ""], lines, tail: ["", "</details>"] };
+}
+
+/** Who holds cards of the stack's nodes, and what lies in its namespace, without being its own. */
+export function strangersSection({ facts }: Review): Section | undefined {
+  const holders = (facts?.before ?? []).flatMap((node) =>
+    node.holders
+      .filter(({ unmanaged }) => unmanaged === true)
+      .map(({ label, cards }) => `${label} holds ${cardCount(cards)} of ${node.name}`),
+  );
+  const objects = (facts?.strangers ?? []).map((name) => `${name} in namespace ${NAMESPACE}`);
+  const lines = listOf([...holders, ...objects]);
+  return lines.length === 0 ? undefined : { head: ["### Not this stack's", ""], lines };
+}
+
+function listOf(items: readonly string[]): readonly string[] {
+  return items.map((item) => `- ${prose(item.replaceAll("\n", " "))}`);
+}
