@@ -21,7 +21,7 @@ export function editsSection({ edits, changes, provenance, stack }: Review): Sec
 }
 
 /** Every resource that changes, by what happens to it, with each field before and after. */
-export function changesSection(changes: readonly ShownChange[]): Section | undefined {
+export function changesSection({ changes, complete }: Review): Section | undefined {
   if (changes.length === 0) return undefined;
   const byOperation = Map.groupBy(changes, ({ operation }) => operation);
   const lines = OPERATIONS.flatMap((operation) => {
@@ -29,7 +29,8 @@ export function changesSection(changes: readonly ShownChange[]): Section | undef
     const title = `#### ${operation} (${group.length})`;
     return group.length === 0 ? [] : [title, "", ...linesOf(group)];
   });
-  return { head: ["### Changes", ""], lines };
+  const note = complete ? [] : ["The preview stopped: there may be more than these.", ""];
+  return { head: ["### Changes", "", ...note], lines };
 }
 
 function linesOf(group: readonly ShownChange[]): readonly string[] {

@@ -7,9 +7,10 @@ import type { Review } from "./reviewOf.ts";
 import type { Section } from "./sections.ts";
 
 /** What holds, and what advises; a mandatory policy that is violated stands at the top, among what blocks. */
-export function policiesSection({ policies, policyPacks }: Review): Section | undefined {
+export function policiesSection({ policies, policyPacks, complete }: Review): Section | undefined {
   const packs = Object.entries(policyPacks).map(([name, version]) => `${name} ${version}`);
-  const held = packs.length > 0 && policies.length === 0 ? [`All hold (${packs.join(", ")}).`] : [];
+  const hold = complete && packs.length > 0 && policies.length === 0;
+  const held = hold ? [`All hold (${packs.join(", ")}).`] : [];
   const advice = policies.filter((policy) => !isMandatory(policy)).map(describePolicy);
   const lines = [...held, ...listOf(advice)];
   return lines.length === 0 ? undefined : { head: ["### Policies", ""], lines };

@@ -36,7 +36,7 @@ export function reviewMarkdown(review: Review, options: MarkdownOptions = {}): s
     policiesSection(review),
     warningsSection(review),
     strangersSection(review),
-    changesSection(review.changes),
+    changesSection(review),
     rawSection(review),
   ].filter((section) => section !== undefined);
   return joinSections(sections, limit);

@@ -47,6 +47,8 @@ export type ShownChange = Omit<ResourceChange, "before" | "after">;
 export interface Review extends Judgement {
   readonly stack: string;
   readonly facts: PreviewFacts | undefined;
+  /** Whether the engine came to its end; else changes and policies are only those up to where it stopped. */
+  readonly complete: boolean;
   readonly changes: readonly ShownChange[];
   readonly pods: readonly PodChange[];
   readonly outages: readonly RouteOutage[];
@@ -85,6 +87,7 @@ export function reviewOf(args: ReviewArgs): Review {
       warnings: facts.warnings.map(shown),
       notes: facts.notes.map(shown),
     },
+    complete: engine.succeeded,
     changes: changes.map(({ operation, kind, name, fields, replacedFor }) => ({
       ...{ operation, kind, name, replacedFor },
       fields: fields.map((field) => masked(field, kind)),

@@ -10,8 +10,6 @@ interface Reviewed extends Outcome {
   readonly report: string;
   /** Everything that it wrote or printed. */
   readonly everything: string;
-  /** Seconds of its own, beyond those of the preview. */
-  readonly ownSeconds: number;
 }
 
 // The script behind `make review`, with the real CLI, provider and API server.
@@ -20,7 +18,7 @@ describe("make review", function () {
   const lab = useLab("test-review");
   const { file, updated } = useDevStack(lab);
   let folder: string;
-  const ownTimes: number[] = [];
+  const cpuTimes: number[] = [];
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "llm-serving-review-test-"));
@@ -41,13 +39,11 @@ describe("make review", function () {
     expect(await objectVersions(lab()), "a review changes nothing").to.equal(before);
     const names = await readdir(folder);
     const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-    const own = Number(/report (\d+\.\d+) s/.exec(outcome.stdout)?.[1]);
-    ownTimes.push(own);
+    cpuTimes.push(Number(/ beyond it \d+\.\d+ s, CPU (\d+\.\d+) s\)\n$/.exec(outcome.stdout)?.[1]));
     return {
       ...outcome,
       report: texts[names.indexOf("report.md")] ?? "",
       everything: [...texts, outcome.stdout, outcome.stderr].join("\n"),
-      ownSeconds: own,
     };
   }
 
@@ -103,7 +99,7 @@ describe("make review", function () {
     });
     expect(code).to.equal(1);
     expect(report).to.include(
-      "llm-serving:candleVllm.env.HF\\_TOKEN = (hidden): looks like a secret",
+      "llm-serving:candleVllm.env.HF\\_TOKEN = (hidden): the name looks like a secret's",
     );
     expect(everything).not.to.include("canary123");
   });
@@ -156,8 +152,8 @@ describe("make review", function () {
     );
   });
 
-  it("takes less than 300 ms beyond the preview", () => {
-    // The least of them: a machine that does something else at the same time only adds.
-    expect(Math.min(...ownTimes)).to.be.lessThan(0.3);
+  it("takes less than 300 ms of CPU before and after the preview, whose own time hides the rest", () => {
+    // On the clock it is the same on a machine that has nothing else to do; the tests' own has.
+    expect(Math.min(...cpuTimes)).to.be.lessThan(0.3);
   });
 });
