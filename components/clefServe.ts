@@ -1,20 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
-import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import { BOOTSTRAP_TIMES, type Bootstrap } from "../gpu/bootstrap.ts";
 import type { BootFiles } from "./bootFiles.ts";
 import { bootstrapPod, bootstrapResources } from "./clefBootstrap.ts";
 import type { GpuDeploymentArgs, WorkloadArgs } from "./gpuDeployment.ts";
 import { gpuDeployment, HOME } from "./gpuDeployment.ts";
-import {
-  ASSIGNED_BY_CLUSTER,
-  CLEF_SERVE,
-  CONTAINER_PORT,
-  labelsOf,
-  NAMESPACE,
-  NOT_AWAITED_BY_PROVIDER,
-  ownershipAnnotations,
-} from "./names.ts";
+import { engineService } from "./engineService.ts";
+import { CLEF_SERVE, CONTAINER_PORT } from "./names.ts";
 
 /** Arguments of {@link ClefServe}. */
 export interface ClefServeArgs extends WorkloadArgs {
@@ -36,23 +28,7 @@ export class ClefServe extends pulumi.ComponentResource {
     super("llm-serving:index:ClefServe", name, {}, opts);
     const dependsOn = [...bootstrapResources(args, { parent: this })];
     this.deployment = gpuDeployment(name, clefServePod(args), { parent: this, dependsOn });
-    new Service(
-      CLEF_SERVE,
-      {
-        metadata: {
-          name: CLEF_SERVE,
-          namespace: NAMESPACE,
-          labels: labelsOf(CLEF_SERVE),
-          annotations: { ...ownershipAnnotations(args.stack), ...NOT_AWAITED_BY_PROVIDER },
-        },
-        spec: {
-          type: "ClusterIP",
-          selector: { app: name },
-          ports: [{ name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT }],
-        },
-      },
-      { parent: this, ignoreChanges: ASSIGNED_BY_CLUSTER },
-    );
+    engineService(CLEF_SERVE, { stack: args.stack, app: name }, { parent: this });
     this.registerOutputs({});
   }
 }

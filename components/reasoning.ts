@@ -1,19 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Deployment } from "@pulumi/kubernetes/apps/v1/deployment.js";
-import { Service } from "@pulumi/kubernetes/core/v1/service.js";
 import type { EngineArgs, ModelSource } from "./engine.ts";
 import { modelEnv, modelsMount, modelsVolume } from "./engine.ts";
 import { gpuDeployment, type GpuDeploymentArgs } from "./gpuDeployment.ts";
-import {
-  ASSIGNED_BY_CLUSTER,
-  CONTAINER_PORT,
-  labelsOf,
-  NAMESPACE,
-  NOT_AWAITED_BY_PROVIDER,
-  ownershipAnnotations,
-  REASONING_SERVED_NAME,
-  REASONING_SERVICE,
-} from "./names.ts";
+import { engineService } from "./engineService.ts";
+import { CONTAINER_PORT, REASONING_SERVED_NAME, REASONING_SERVICE } from "./names.ts";
 
 /** Arguments of {@link Reasoning}. */
 export type ReasoningArgs = EngineArgs;
@@ -28,24 +19,7 @@ export class Reasoning extends pulumi.ComponentResource {
   constructor(name: string, args: ReasoningArgs, opts?: pulumi.ComponentResourceOptions) {
     super("llm-serving:index:Reasoning", name, {}, opts);
     this.deployment = gpuDeployment(name, reasoningPod(args), { parent: this });
-    new Service(
-      REASONING_SERVICE,
-      {
-        metadata: {
-          name: REASONING_SERVICE,
-          namespace: NAMESPACE,
-          labels: labelsOf(REASONING_SERVICE),
-          annotations: { ...ownershipAnnotations(args.stack), ...NOT_AWAITED_BY_PROVIDER },
-        },
-        spec: {
-          type: "ClusterIP",
-          selector: { app: name },
-          // One port, 80, like every other predictor Service here (derived).
-          ports: [{ name: "http", protocol: "TCP", port: 80, targetPort: CONTAINER_PORT }],
-        },
-      },
-      { parent: this, ignoreChanges: ASSIGNED_BY_CLUSTER },
-    );
+    engineService(REASONING_SERVICE, { stack: args.stack, app: name }, { parent: this });
     this.registerOutputs({});
   }
 }
