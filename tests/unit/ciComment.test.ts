@@ -1,7 +1,10 @@
 import { expect } from "chai";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
 import { commentBody } from "../../ci/commentBody.ts";
 import { type ForgeTarget, stickyComment } from "../../ci/forge.ts";
 
@@ -10,6 +13,7 @@ interface Comment {
   body: string;
 }
 
+const repository = resolve(import.meta.dirname, "..", "..");
 const KEY = "<!-- llm-serving review of prod -->";
 const TOKEN = "canary-token";
 
@@ -118,6 +122,68 @@ describe("sticky comment", () => {
     }
     expect(message).to.include("the forge answers 403; the job's token needs the right to write");
     expect(message).not.to.include("canary");
+  });
+});
+
+describe("make comment", () => {
+  const stack = "test-comment";
+  const reports = join(repository, ".review", stack);
+  let forge: Forge;
+  let event: string;
+  before(async () => {
+    forge = await new Forge([], false).start();
+    mkdirSync(reports, { recursive: true });
+    event = join(reports, "event.json");
+  });
+  after(async () => {
+    rmSync(reports, { recursive: true });
+    await forge.stop();
+  });
+
+  /** Runs it with what a forge gives a job, or with something else. */
+  async function run(changes: Readonly<Record<string, string>> = {}) {
+    const variables = {
+      PATH: process.env.PATH ?? "",
+      GITHUB_API_URL: forge.url,
+      GITHUB_SERVER_URL: "https://forge.example",
+      GITHUB_REPOSITORY: "llm/serving",
+      GITHUB_RUN_ID: "3",
+      GITHUB_EVENT_PATH: event,
+      GITHUB_TOKEN: TOKEN,
+    };
+    const child = spawn(process.execPath, ["ci/comment.ts", `--stack=${stack}`], {
+      cwd: repository,
+      env: { ...variables, ...changes },
+    });
+    let text = "";
+    child.stdout.on("data", (data: Buffer) => (text += data.toString()));
+    child.stderr.on("data", (data: Buffer) => (text += data.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    return { code, text };
+  }
+
+  it("posts what review and rehearse wrote below the change of the event", async () => {
+    writeFileSync(event, JSON.stringify({ pull_request: { number: 7 } }));
+    expect((await run()).text).to.match(/report\.md does not exist; run `make review STACK=/);
+    writeFileSync(join(reports, "report.md"), `${KEY}\n## prod: safe\n`);
+    writeFileSync(join(reports, "rehearsal.md"), "## Rehearsal: passed\n");
+    expect(await run()).to.deep.equal({ code: 0, text: "comment on change 7: written\n" });
+    expect(forge.comments.map(({ body }) => body)).to.deep.equal([
+      `${KEY}\n## prod: safe\n\n## Rehearsal: passed\n\n` +
+        "[The run, with its pictures](https://forge.example/llm/serving/actions/runs/3)\n",
+    ]);
+  });
+
+  it("says in one line what is missing outside of a change's job", async () => {
+    writeFileSync(event, "{}");
+    const elsewhere = await run();
+    expect(elsewhere.code).to.equal(1);
+    expect(elsewhere.text).to.equal(
+      "this job runs for no change (pull request): there is nothing to comment on\n",
+    );
+    writeFileSync(event, JSON.stringify({ pull_request: { number: 7 } }));
+    const text = "GITHUB_TOKEN is not set: this is for a job of CI, of a change; see docs/ci.md\n";
+    expect(await run({ GITHUB_TOKEN: "" })).to.deep.equal({ code: 1, text });
   });
 });
 
