@@ -77,8 +77,9 @@ describe("adoption of a namespace made by kubectl apply -k", function () {
       "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
       "metadata.annotations[llm-serving/stack]",
       "metadata.annotations[pulumi.com/patchFieldManager]",
+      "metadata.annotations[pulumi.com/skipAwait]",
     ]);
-    expect(linesOf(stdout, "Deployment/candle-vllm").slice(4)).to.deep.equal([
+    expect(linesOf(stdout, "Deployment/candle-vllm").slice(6)).to.deep.equal([
       'spec.strategy.rollingUpdate: {"maxSurge":"25%","maxUnavailable":"25%"} -> (none)',
       'spec.strategy.type: "RollingUpdate" -> "Recreate"',
     ]);
