@@ -37,7 +37,9 @@ function argumentsOf(): Arguments {
   const { stack, base, output, limit, pictures, "config-file": file } = values;
   if (stack === undefined || stack === "") throw new Error(usage);
   if (!/^\d{4,7}$/.test(limit)) {
-    throw new Error(`--limit = ${limit}: not a number of characters (1000..9999999)`);
+    throw new Error(
+      `--limit = ${limit}: not a number of characters (1000..9999999); set it to 60000`,
+    );
   }
   const configFile = file === undefined ? undefined : resolve(file);
   if (!existsSync(configFile ?? join(repository, `Pulumi.${stack}.yaml`))) {

@@ -130,6 +130,19 @@ describe("make review", function () {
     expect(report + stdout + stderr).not.to.include("canary123");
   });
 
+  it("names a base that is no commit, and an unknown argument, before anything runs", async () => {
+    const base = await runIn(lab(), "node", ["review/review.ts", "--stack=dev", "--base=nowhere"]);
+    expect([base.code, base.stderr]).to.deep.equal([
+      1,
+      "BASE = nowhere: not a commit of this repository; name a branch, tag or commit\n",
+    ]);
+    const short = await runIn(lab(), "node", ["review/review.ts", "--stack=dev", "--limit=99"]);
+    expect([short.code, short.stderr]).to.deep.equal([
+      1,
+      "--limit = 99: not a number of characters (1000..9999999); set it to 60000\n",
+    ]);
+  });
+
   it("B11 takes no stack for granted: one without a file, and one that the backend does not have", async () => {
     const none = await runIn(lab(), "node", ["review/review.ts"]);
     expect(none.code).to.equal(1);

@@ -127,6 +127,16 @@ describe("reports of recorded previews", () => {
     });
   }
 
+  it("have colours on a terminal, and the same text", () => {
+    for (const name of names) {
+      const coloured = reviewTerminal(reviewed(name), { colour: true });
+      // eslint-disable-next-line no-control-regex -- the escape character is what is looked for
+      const plain = coloured.replaceAll(/\u001b\[[\d;]+m/g, "");
+      expect(coloured, name).not.to.equal(plain);
+      expect(plain, name).to.equal(reviewTerminal(reviewed(name), { colour: false }));
+    }
+  });
+
   it("are what the README shows", () => {
     const readme = readFileSync(join(docs, "..", "..", "README.md"), "utf8");
     const shown = reviewTerminal(reviewed("move-a-card"), { colour: false });
