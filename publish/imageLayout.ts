@@ -31,13 +31,16 @@ const PLATFORM = { os: "linux", architecture: "amd64" };
 /**
  * Opens an image: a folder with an OCI layout, an OCI archive, or what `docker save` wrote.
  * @param folder an empty folder of this run, for what has to be unpacked or compressed
+ * @param log told what takes minutes for an image of some GiB
  * @throws {PublishError} when it is none of these, or holds not exactly one image for linux/amd64
  */
 export async function openImage(
   path: string,
   folder: string,
   regctl: Regctl,
+  log: (line: string) => void,
 ): Promise<ImageLayout> {
+  if (!isFolder(path)) log(`unpacking ${path}`);
   const layout = isFolder(path) ? path : await unpacked(path, folder, regctl);
   const image = only(path, layout);
   const { layers } = read(layout, image.digest, manifest);
@@ -45,6 +48,7 @@ export async function openImage(
   if (!layers.some(({ mediaType }) => /[./]tar$/.test(mediaType))) {
     return { folder: layout, digest: image.digest, layers: layers.map(layerOf) };
   }
+  log("compressing its layers");
   const target = join(folder, "compressed");
   const [from, to] = [`ocidir://${layout}@${image.digest}`, `ocidir://${target}:image`];
   await regctlOk(regctl, ["image", "mod", from, "--layer-compress", "gzip", "--create", to], path);

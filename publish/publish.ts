@@ -42,7 +42,7 @@ async function publish(args: Arguments, folder: string): Promise<void> {
   );
   const file = archive === undefined ? join(folder, "image.tar") : resolve(archive);
   if (archive === undefined) await buildImage(file, args.base);
-  const image = await openImage(file, folder, regctl);
+  const image = await openImage(file, folder, regctl, console.error);
 
   const { layers } = image;
   const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);

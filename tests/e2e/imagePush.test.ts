@@ -167,7 +167,12 @@ describe("image push", function () {
         const regctl = await regctlFor({ prefixes: [proxy.address], ...settings }, own);
         const outcome = await pushImage(
           {
-            image: await openImage(writeOciImage(join(own, "image"), [3]).folder, own, regctl),
+            image: await openImage(
+              writeOciImage(join(own, "image"), [3]).folder,
+              own,
+              regctl,
+              () => undefined,
+            ),
             repository: `${proxy.address}/llm/cut`,
             maxLayerMiB: 1,
             largestRequestBytes: 2 ** 20,
