@@ -103,6 +103,12 @@ async function main(): Promise<number> {
     return 2;
   }
   const folder = mkdtempSync(join(tmpdir(), "llm-serving-image-"));
+  // Some GiB, also after Ctrl-C.
+  process.once("exit", () => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => process.exit(130));
   try {
     await publish(args, folder);
     return 0;
@@ -110,8 +116,6 @@ async function main(): Promise<number> {
     if (!(error instanceof PublishError)) throw error;
     console.error(error.message);
     return 1;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -69,6 +69,9 @@ async function runToEnd(
     killSignal: "SIGKILL",
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // An interrupted `make image` does not leave a push behind that nobody waits for.
+  const kill = (): void => void child.kill("SIGKILL");
+  process.prependOnceListener("exit", kill);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -76,5 +79,6 @@ async function runToEnd(
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject).once("close", resolve);
   });
+  process.removeListener("exit", kill);
   return { code: code ?? undefined, stdout, stderr };
 }

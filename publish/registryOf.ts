@@ -47,15 +47,16 @@ export function registryOf(stack: string, folder = repository): Registry {
 
 /** Values of a stack file by the part of their key after `llm-serving:`. */
 function sectionsOf(file: string, stack: string): Record<string, unknown> {
-  let text: string;
+  let content: unknown;
   try {
-    text = readFileSync(file, "utf8");
-  } catch {
+    content = parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     throw new PublishError(
-      `${stackFile(stack)}: cannot be read; name a stack that has one (STACK=prod)`,
+      `${stackFile(stack)}: cannot be read: ${why}; name a stack whose file can (STACK=prod)`,
     );
   }
-  const { config } = parse(text) as { readonly config?: Readonly<Record<string, unknown>> };
+  const { config } = (content ?? {}) as { readonly config?: Readonly<Record<string, unknown>> };
   return Object.fromEntries(
     Object.entries(config ?? {})
       .filter(([key]) => key.startsWith(`${PROJECT}:`))

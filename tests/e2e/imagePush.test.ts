@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LabRegistry, startRegistry } from "../../lab/registry.ts";
@@ -152,6 +154,30 @@ describe("image push", function () {
     expect(layers.map(({ mediaType }) => mediaType)).to.deep.equal([
       "application/vnd.oci.image.layer.v1.tar+gzip",
     ]);
+  });
+
+  it("leaves neither files nor a push behind when it is interrupted", async () => {
+    // Takes connections and says nothing, so that the push goes on until somebody ends it. The first one asks for the
+    // proxy's limit, the second one is regctl's.
+    const silent = createServer((socket) => {
+      socket.on("error", () => undefined).resume();
+    }).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const pushing = once(silent, "connection").then(() => once(silent, "connection"));
+    const { port } = silent.address() as AddressInfo;
+    const temporary = mkdtempSync(join(folder, "tmp-"));
+    const { code } = await publishWith(
+      folder,
+      { pull: `127.0.0.1:${port}/llm`, maxLayerMiB: LIMIT_MIB },
+      [`--archive=${image.folder}`],
+      { TMPDIR: temporary },
+      pushing,
+    );
+    expect(code).to.equal(130);
+    expect(readdirSync(temporary)).to.deep.equal([]);
+    // Only without a connection does it close: a regctl that lived on would hold its own.
+    silent.close();
+    await once(silent, "close");
   });
 
   for (const [title, cuts] of [

@@ -18,12 +18,14 @@ export type RegistryKeys = Readonly<Record<string, string | number | boolean>>;
  * Runs what `make image STACK=test` runs, with a stack file that states a registry alone, and without the user's
  * Docker logins.
  * @param folder of the test's own
+ * @param interruption when it gets SIGTERM
  */
 export async function publishWith(
   folder: string,
   registry: RegistryKeys,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  interruption?: Promise<unknown>,
 ): Promise<Published> {
   mkdirSync(folder, { recursive: true });
   const config = { "llm-serving:registry": registry };
@@ -35,6 +37,7 @@ export async function publishWith(
   );
   let text = "";
   child.stdout.setEncoding("utf8").on("data", (part: string) => (text += part));
+  void interruption?.then(() => child.kill("SIGTERM"));
   child.stderr.setEncoding("utf8").on("data", (part: string) => (text += part));
   const [code] = (await once(child, "close")) as [number | null];
   return { code: code ?? -1, text };

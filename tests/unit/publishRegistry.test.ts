@@ -61,7 +61,17 @@ describe("registry of a stack", () => {
     }
   });
 
-  it("names the file that is missing", () => {
-    expect(() => registryOf("nope", folder)).to.throw(PublishError, "Pulumi.nope.yaml: cannot be");
+  it("names the file that is missing or no YAML, without a stack trace", () => {
+    expect(() => registryOf("nope", folder)).to.throw(
+      PublishError,
+      /^Pulumi\.nope\.yaml: cannot be read: ENOENT: .*; name a stack whose file can/,
+    );
+    writeFileSync(join(folder, "Pulumi.test.yaml"), "config: {a: [}\n");
+    expect(() => registryOf("test", folder)).to.throw(
+      PublishError,
+      /^Pulumi\.test\.yaml: cannot be read: [^\n]+; name/,
+    );
+    writeFileSync(join(folder, "Pulumi.test.yaml"), "");
+    expect(() => registryOf("test", folder)).to.throw(PublishError, "registry.pull is not set");
   });
 });
