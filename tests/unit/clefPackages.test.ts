@@ -126,7 +126,7 @@ describe("packages.py", function () {
   });
 
   it(`leaves no folder that a pod would use when it is killed at ${KILLS} random moments`, async function () {
-    this.timeout(120_000);
+    this.timeout(300_000);
     const wanted = contentOf(complete);
     let halfway = 0;
     for (let kill = 1; kill <= KILLS; kill++) {
