@@ -1,9 +1,18 @@
-import { CLEF_SERVE, CODER_PREDICTOR, REASONING_SERVICE } from "../components/names.ts";
+import {
+  CLEF_SERVE,
+  CODER_PREDICTOR,
+  REASONING_SERVICE,
+  SYSTEMONE_ROUTE,
+} from "../components/names.ts";
 import { after, type Dated, type RealLife } from "./realTime.ts";
 import type { EndpointsState, Recording } from "./recording.ts";
 
-/** The Services that clients address. */
-export const ROUTES = [CLEF_SERVE, CODER_PREDICTOR, REASONING_SERVICE] as const;
+/** What clients address, and the Service behind it. */
+const ROUTES = [
+  { route: SYSTEMONE_ROUTE, service: CLEF_SERVE },
+  { route: CODER_PREDICTOR, service: CODER_PREDICTOR },
+  { route: REASONING_SERVICE, service: REASONING_SERVICE },
+] as const;
 
 /** A while in seconds of real time since the edit. */
 export interface Interval {
@@ -13,7 +22,7 @@ export interface Interval {
 
 /** How one route fared. */
 export interface RouteFate {
-  /** Name of the Service. */
+  /** "/v1/systemone", or the Service that its clients address. */
   readonly route: string;
   /** Whether an endpoint served when the edit began, and when all was settled. */
   readonly before: boolean;
@@ -40,10 +49,10 @@ export function routeFates(
   lives: readonly RealLife[],
   end: number,
 ): RouteFate[] {
-  return ROUTES.map((route) => {
-    const serving = united(endpointIntervals(recording, lives, route, end));
+  return ROUTES.map(({ route, service }) => {
+    const serving = united(endpointIntervals(recording, lives, service, end));
     const gaps = serving.slice(1).map(({ from }, at) => ({ from: serving[at]?.to ?? 0, to: from }));
-    const waits = united(waitsBehind(recording, lives, route, end));
+    const waits = united(waitsBehind(recording, lives, service, end));
     return {
       route,
       before: serving[0]?.from === 0,
@@ -56,17 +65,17 @@ export function routeFates(
   });
 }
 
-/** When each pod was a serving endpoint of the route. */
+/** When each pod was a serving endpoint of a Service. */
 function endpointIntervals(
   recording: Recording,
   lives: readonly RealLife[],
-  route: string,
+  service: string,
   end: number,
 ): Interval[] {
   const intervals: Interval[] = [];
   const since = new Map<string, number>();
-  const selections = selectionsOf(recording, route);
-  for (const { at, pods } of servingSets(recording, route)) {
+  const selections = selectionsOf(recording, service);
+  for (const { at, pods } of servingSets(recording, service)) {
     for (const pod of pods) {
       if (!since.has(pod)) since.set(pod, at === 0 ? 0 : moment(at, pod, "ready"));
     }
@@ -98,14 +107,14 @@ function told(cause: Dated, at: number): Dated {
   return cause.lab > at && cause.lab <= at + SKEW_MS ? { ...cause, lab: at } : cause;
 }
 
-/** Pods that serve the route, whenever that changes. */
+/** Pods that serve a Service, whenever that changes. */
 function servingSets(
   { changes }: Recording,
-  route: string,
+  service: string,
 ): { readonly at: number; readonly pods: ReadonlySet<string> }[] {
   const slices = new Map<string, EndpointsState>();
   return changes.flatMap(({ at, gone, state }) => {
-    if (state.kind !== "endpoints" || state.service !== route) return [];
+    if (state.kind !== "endpoints" || state.service !== service) return [];
     if (gone) slices.delete(state.name);
     else slices.set(state.name, state);
     const endpoints = [...slices.values()].flatMap((slice) => slice.endpoints);
@@ -113,24 +122,24 @@ function servingSets(
   });
 }
 
-/** Edits of the route's selector: the CLI makes them, at once. */
-function selectionsOf({ changes }: Recording, route: string): Dated[] {
+/** Edits of a Service's selector: the CLI makes them, at once. */
+function selectionsOf({ changes }: Recording, service: string): Dated[] {
   return changes.flatMap(({ at, state }) =>
-    state.kind === "service" && state.name === route && at > 0
+    state.kind === "service" && state.name === service && at > 0
       ? [{ lab: at, real: at / 1000 }]
       : [],
   );
 }
 
-/** When a pod behind the route waited for a card. */
+/** When a pod behind a Service waited for a card. */
 function waitsBehind(
   { changes }: Recording,
   lives: readonly RealLife[],
-  route: string,
+  service: string,
   end: number,
 ): Interval[] {
   const apps = changes.flatMap(({ state }) =>
-    state.kind === "service" && state.name === route ? [state.selects] : [],
+    state.kind === "service" && state.name === service ? [state.selects] : [],
   );
   return lives
     .filter(({ app, waitedForCard }) => waitedForCard && apps.includes(app))

@@ -1,6 +1,6 @@
 import { Recorder } from "./recorder.ts";
 import { fromFirstChange, hopeless, isSettled, type Recording, type World } from "./recording.ts";
-import type { Stage, UpResult } from "./stage.ts";
+import type { Stage, UpOptions, UpResult } from "./stage.ts";
 
 /** What happened when a stack file was applied. */
 export interface Performance {
@@ -21,16 +21,15 @@ const HOPE_MS = 3000;
  * which would wait for a long time, is interrupted.
  *
  * @param simulatedMs the longest that pods may take to go and to start, in milliseconds of the lab
- * @param args further arguments of `pulumi up`
  */
 export async function perform(
   stage: Stage,
   text: string,
   simulatedMs: number,
-  args: readonly string[] = [],
+  options: UpOptions = {},
 ): Promise<Performance> {
   const recorder = await Recorder.start(stage.kubeConfig);
-  const { result, interrupt } = await stage.up(text, args);
+  const { result, interrupt } = await stage.up(text, options);
   const cli = { ended: false };
   const done = result.finally(() => {
     cli.ended = true;

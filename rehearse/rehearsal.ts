@@ -62,6 +62,7 @@ export async function rehearse(
     surging: new Set(
       workloads.filter(({ rollout }) => rollout === "surge").map(({ name }) => name),
     ),
+    forecast: up.facts?.forecast,
     refusal: refusalIn(up),
   });
 }
@@ -125,7 +126,7 @@ async function performed(stage: Stage, { before, after, times, say }: Plot): Pro
     );
   }
   say("applying the edit");
-  const result = await perform(stage, after.text, simulatedMs);
+  const result = await perform(stage, after.text, simulatedMs, { preview: true });
   say(result.settled ? "every rollout is done" : "not every rollout comes to its end");
   return result;
 }

@@ -1,5 +1,7 @@
 import { CODER_PREDICTOR } from "../components/names.ts";
 import type { FieldChange } from "../review/resourceChange.ts";
+import type { Forecast } from "../gpu/forecast.ts";
+import { compared } from "./comparison.ts";
 import { type RouteFate, routeFates } from "./outages.ts";
 import { podLives } from "./podLives.ts";
 import { after, type RealLife, realLives, type SimulatedTimes } from "./realTime.ts";
@@ -48,6 +50,10 @@ export interface RehearsalReport {
     readonly kept: boolean;
   };
   readonly limitSeconds: number | undefined;
+  /** What the preview forecast; undefined when it did not come that far. */
+  readonly forecast: Forecast | undefined;
+  /** Forecasts that were missed by more than 10 % and 2 s, one line each. */
+  readonly missed: readonly string[];
   /** Why this edit should not be made; empty: it may. */
   readonly failures: readonly string[];
 }
@@ -65,6 +71,7 @@ export interface Rehearsed {
   readonly times: SimulatedTimes;
   readonly limitSeconds: number | undefined;
   readonly recording: Recording;
+  readonly forecast: Forecast | undefined;
   /** Every rollout came to its end. */
   readonly settled: boolean;
   /** What the CLI complained of; undefined when it succeeded. */
@@ -77,16 +84,19 @@ const PATIENCE_SECONDS = 30;
 /** Judges a recording. */
 export function rehearsalReport(rehearsed: Rehearsed): RehearsalReport {
   const { stack, base, commit, edits, recording, times, limitSeconds, settled } = rehearsed;
+  const { forecast } = rehearsed;
   const lives = realLives(podLives(recording), times, rehearsed.surging);
   const endSeconds = after(recording.lasted, lives.flatMap(datesOf));
   const workloads = timelines(lives, rehearsed.workloads, endSeconds);
   const routes = routeFates(recording, lives, endSeconds);
   const cardWaits = cardWaitsOf(recording, lives, endSeconds);
   const coderPredictor = identityOf(recording);
+  const restarted = rehearsed.workloads.filter((name) => isRestarted(name, lives));
   return {
     ...{ stack, base, commit, edits, timeScale: times.timeScale, endSeconds },
     ...{ workloads, routes, cardWaits, coderPredictor, limitSeconds },
-    restarted: rehearsed.workloads.filter((name) => isRestarted(name, lives)),
+    ...{ restarted, forecast },
+    missed: forecast === undefined ? [] : compared(forecast, restarted, routes).misses,
     failures: [
       ...(rehearsed.refusal === undefined ? [] : [rehearsed.refusal]),
       ...cardWaits.filter(({ stuck }) => stuck).map(describeStuck),

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { NAMESPACE } from "../components/names.ts";
 import type { Lab } from "../lab/lab.ts";
 import { repository } from "../lab/labLifecycle.ts";
 import { run } from "../lab/run.ts";
+import { FACTS_FILE, type PreviewFacts } from "../previewFacts.ts";
 
 /** What an `up` did. */
 export interface UpResult {
@@ -14,6 +15,16 @@ export interface UpResult {
   readonly code: number | undefined;
   /** Everything that it printed. */
   readonly output: string;
+  /** What its preview found; undefined without one, or when it did not come that far. */
+  readonly facts: PreviewFacts | undefined;
+}
+
+/** How an `up` is run. */
+export interface UpOptions {
+  /** Further arguments, such as `--parallel=1`. */
+  readonly args?: readonly string[];
+  /** With the preview that a person would look at first; default false. */
+  readonly preview?: boolean;
 }
 
 /** A running `up`. */
@@ -57,21 +68,24 @@ export class Stage {
   /**
    * Applies a stack file.
    * @param text of the stack file
-   * @param args further arguments, such as `--parallel=1`
    */
-  async up(text: string, args: readonly string[] = []): Promise<Up> {
+  async up(text: string, { args = [], preview = false }: UpOptions = {}): Promise<Up> {
     const file = join(this.#folder, "stack.yaml");
-    await writeFile(file, text);
-    const child = spawn(
-      "pulumi",
-      [
-        ...["up", "--yes", "--skip-preview", "--non-interactive", "--color=never"],
-        ...[`--stack=${this.#stack}`, `--config-file=${file}`, ...args],
-      ],
-      { cwd: repository, env: this.#lab.env, stdio: "pipe", signal: this.#signal },
-    );
+    const facts = join(this.#folder, "facts.json");
+    await Promise.all([writeFile(file, text), rm(facts, { force: true })]);
+    const all = [
+      ...["up", "--yes", "--non-interactive", "--color=never"],
+      ...(preview ? [] : ["--skip-preview"]),
+      ...[`--stack=${this.#stack}`, `--config-file=${file}`, ...args],
+    ];
+    const child = spawn("pulumi", all, {
+      cwd: repository,
+      env: { ...this.#lab.env, ...(preview ? { [FACTS_FILE]: facts } : {}) },
+      stdio: "pipe",
+      signal: this.#signal,
+    });
     return {
-      result: resultOf(child),
+      result: resultOf(child, facts),
       interrupt: () => {
         child.kill("SIGINT");
       },
@@ -101,11 +115,16 @@ export class Stage {
   }
 }
 
-async function resultOf(child: ChildProcess): Promise<UpResult> {
+async function resultOf(child: ChildProcess, facts: string): Promise<UpResult> {
   let output = "";
   const take = (text: string) => (output += text);
   child.stdout?.setEncoding("utf8").on("data", take);
   child.stderr?.setEncoding("utf8").on("data", take);
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-  return { code: signal === null ? (code ?? undefined) : undefined, output };
+  const text = await readFile(facts, "utf8").catch(() => undefined);
+  return {
+    code: signal === null ? (code ?? undefined) : undefined,
+    output,
+    facts: text === undefined ? undefined : (JSON.parse(text) as PreviewFacts),
+  };
 }

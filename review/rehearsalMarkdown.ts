@@ -9,6 +9,7 @@ import { code, prose, valueText } from "./markdownText.ts";
  */
 export function rehearsalMarkdown(report: RehearsalReport, picture: string): string {
   const { stack, base, commit, edits, routes, cardWaits, failures, timeScale } = report;
+  const missed = report.missed.flatMap((line) => [`Not as forecast: ${prose(line)}.`, ""]);
   return [
     `# Rehearsal of ${stack}: ${base} (${commit}) to the working copy`,
     "",
@@ -24,10 +25,14 @@ export function rehearsalMarkdown(report: RehearsalReport, picture: string): str
       ({ path, before, after }) => `| ${code(path)} | ${valueText(before)} | ${valueText(after)} |`,
     ),
     "",
-    "| route | outage | of it waiting for a card |",
-    "|---|---|---|",
-    ...routes.map((fate) => `| ${fate.route} | ${outageText(fate)} | ${waitText(fate)} |`),
+    "| route | forecast by the preview | measured outage | of it waiting for a card |",
+    "|---|---|---|---|",
+    ...routes.map(
+      (fate) =>
+        `| ${fate.route} | ${forecastText(report, fate.route)} | ${outageText(fate)} | ${waitText(fate)} |`,
+    ),
     "",
+    ...missed,
     `Pods restart: ${report.restarted.length === 0 ? "none" : report.restarted.join(", ")}.`,
     `Pods that were Pending for a card: ${cardWaits.length === 0 ? "none" : cardWaits.map(waited).join("; ")}.`,
     `Service coder-predictor: ${identityText(report)}.`,
@@ -38,6 +43,17 @@ export function rehearsalMarkdown(report: RehearsalReport, picture: string): str
       `1 s of the lab stood for ${timeScale} s, and everything that is real counts as measured.`,
     "",
   ].join("\n");
+}
+
+/** What the preview said of a route, in the words of {@link outageText}. */
+function forecastText({ forecast }: RehearsalReport, route: string): string {
+  const found = forecast?.routes.find((each) => each.route === route);
+  if (found === undefined) return "-";
+  const { effect, seconds } = found;
+  if (effect === "off") return "off";
+  if (effect === "none") return "off before and after";
+  const long = seconds === undefined ? "no end in sight" : duration(seconds);
+  return effect === "on" ? `on after ${long}` : seconds === 0 ? "none" : long;
 }
 
 /** What a route's clients notice, in a few words. */

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { compared } from "../../rehearse/comparison.ts";
+import type { RouteFate } from "../../rehearse/outages.ts";
 import { hopeless, isSettled, type Recording, World } from "../../rehearse/recording.ts";
 import { rehearsalReport, type Rehearsed } from "../../rehearse/report.ts";
 import { rehearsalMarkdown } from "../../review/rehearsalMarkdown.ts";
@@ -10,7 +12,7 @@ function reportOf(recording: Recording, more: Partial<Rehearsed> = {}) {
     ...{ stack: "prod", base: "HEAD", commit: "0123456", edits: [], times: TIMES, recording },
     workloads: ["clef-serve", "candle-vllm", "reasoning"],
     surging: new Set<string>(),
-    ...{ limitSeconds: undefined, settled: true, refusal: undefined },
+    ...{ limitSeconds: undefined, settled: true, refusal: undefined, forecast: undefined },
     ...more,
   });
 }
@@ -155,13 +157,23 @@ describe("end of a rehearsal", () => {
 
 describe("pages of a rehearsal", () => {
   const edits = [{ path: "llm-serving:candleVllm.image", before: "a|b<c>", after: "d" }];
-  const report = reportOf(restart().recording(5800), { edits, limitSeconds: 100 });
+  const waitsForCardSeconds = 0;
+  const forecast = {
+    restarts: ["candle-vllm"],
+    routes: [
+      { route: "coder-predictor", effect: "stays", seconds: 240, waitsForCardSeconds },
+      { route: "reasoning-long", effect: "on", seconds: 100, waitsForCardSeconds },
+    ],
+    settledSeconds: 300,
+  } as const;
+  const report = reportOf(restart().recording(5800), { edits, limitSeconds: 100, forecast });
 
   it("say on the Markdown page what fails, what was edited and how long which route is out", () => {
     const text = rehearsalMarkdown(report, "picture.svg");
     expect(text).to.include("**Failed.**").and.include("](picture.svg)");
     expect(text).to.include("| `llm-serving:candleVllm.image` | `a\\|b<c>` | `d` |");
-    expect(text).to.include("| coder-predictor | 4 min 1 s | 0 s |");
+    expect(text).to.include("| coder-predictor | 4 min 0 s | 4 min 1 s | 0 s |");
+    expect(text).to.include("Not as forecast: reasoning-long: predicted on, measured none.");
     expect(text).to.include("Pods restart: candle-vllm.");
   });
 
@@ -171,5 +183,49 @@ describe("pages of a rehearsal", () => {
     expect(svg).to.include("a|b&lt;c&gt;").and.not.include("<c>");
     expect(svg.match(/class="starting"/g)).to.have.length(2);
     expect(svg).not.to.match(/NaN|Infinity|undefined/);
+  });
+});
+
+describe("a forecast beside what was measured", () => {
+  const route = { route: "coder-predictor", effect: "stays", waitsForCardSeconds: 0 } as const;
+  const fate = (outageSeconds: number): RouteFate => ({
+    ...{ route: "coder-predictor", before: true, after: true, serving: [], gaps: [] },
+    ...{ outageSeconds, waitingSeconds: 0 },
+  });
+  const missesOf = (predicted: number, measured: number) => {
+    const routes = [{ ...route, seconds: predicted }];
+    return compared({ restarts: [], routes, settledSeconds: 0 }, [], [fate(measured)]).misses;
+  };
+
+  it("holds within 10 % of itself or 2 s, whichever is more", () => {
+    expect(
+      [missesOf(240, 264), missesOf(240, 216), missesOf(10, 12), missesOf(0, 2)].flat(),
+    ).to.deep.equal([]);
+  });
+
+  it("is missed beyond that, either way", () => {
+    expect(missesOf(240, 264.2)).to.deep.equal([
+      "coder-predictor (stays): predicted 240.0 s, measured 264.2 s",
+    ]);
+    expect(missesOf(240, 215.8)).to.have.length(1);
+    expect(missesOf(10, 12.1)).to.have.length(1);
+  });
+
+  it("is missed by another restart, and by a route that fares otherwise", () => {
+    const parked = { ...fate(0), after: false };
+    const forecast = { restarts: ["a"], routes: [{ ...route, seconds: 0 }], settledSeconds: 0 };
+    expect(compared(forecast, ["b"], [parked]).misses).to.deep.equal([
+      "restarts: predicted [a], measured [b]",
+      "coder-predictor: predicted stays, measured off",
+    ]);
+  });
+
+  it("is missed when it sees no end and there was one", () => {
+    const { misses, deviations } = compared(
+      { restarts: [], routes: [route], settledSeconds: 0 },
+      [],
+      [fate(100)],
+    );
+    expect([misses.length, deviations.length]).to.deep.equal([1, 0]);
   });
 });

@@ -158,7 +158,7 @@ describe("outages of a rehearsal", () => {
       .comes("reasoning-new", 100, 120, 4120)
       .endpoints(4130, "reasoning-long", "reasoning-new");
     const recording = script.recording(4200);
-    const off = fateOf(recording, "clef-serve", 250);
+    const off = fateOf(recording, "/v1/systemone", 250);
     const on = fateOf(recording, "reasoning-long", 250);
     expect([off.before, off.after, off.outageSeconds]).to.deep.equal([true, false, 0]);
     expect([on.before, on.after, on.outageSeconds]).to.deep.equal([false, true, 0]);

@@ -1,0 +1,37 @@
+// `make transitions COUNT=300`: see transitions.ts.
+import { describe, transitions } from "./transitions.ts";
+
+/** Labs at once: more would only wait for the processor. */
+const LANES = 2;
+
+/** A number from the environment. @throws Error when it is none */
+function number(name: string, preset: string): number {
+  const text = process.env[name] ?? preset;
+  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new Error(`${name} = ${text}: not a count (1..999999999); set ${name}=${preset}`);
+}
+
+const interrupt = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    interrupt.abort();
+  });
+}
+try {
+  const count = number("COUNT", "300");
+  const seed = number("SEED", "1");
+  const begun = performance.now();
+  const counts = await transitions(count, LANES, seed, "transitions", interrupt.signal, (now) => {
+    if (now.applied % 10 !== 0) return;
+    const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
+    const { applied, stuck, misses } = now;
+    console.error(
+      `${minutes} min  ${applied} applied, ${stuck.length} stuck, ${misses.length} missed`,
+    );
+  });
+  console.log(describe(counts));
+  process.exitCode = counts.stuck.length + counts.misses.length === 0 ? 0 : 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
