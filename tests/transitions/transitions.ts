@@ -49,30 +49,35 @@ export async function transitions(
     ...{ applied: 0, refused: 0, fullPool: 0, waited: 0, restarts: 0 },
     ...{ byParallel: new Map(), stuck: [], deviations: [], misses: [] },
   };
+  // A lane that fails ends the others, and all of them have ended before anything is thrown.
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
   let begun = 0;
-  await Promise.all(
-    Array.from({ length: lanes }, async (_, at) => {
-      const lane = new Lane(`${name}-${at}`, signal);
-      const generated = new Transitions(seed + at);
-      try {
-        await lane.open();
-        while (begun < count && !signal.aborted) {
-          begun += 1;
-          const parallel = PARALLEL[begun % PARALLEL.length];
-          const from = lane.state;
-          const to = generated.next(from);
-          const outcome = await lane.go(to, parallel);
-          if (outcome.refused) begun -= 1;
-          record(counts, outcome, from, to, parallel);
-          onProgress(counts);
-          // What is stuck would spoil what follows.
-          if (outcome.failure !== undefined) await lane.open();
-        }
-      } finally {
-        await lane.close();
+  const run = async (at: number): Promise<void> => {
+    const lane = new Lane(`${name}-${at}`, stop);
+    const generated = new Transitions(seed + at);
+    try {
+      await lane.open();
+      while (begun < count && !stop.aborted) {
+        begun += 1;
+        const parallel = PARALLEL[begun % PARALLEL.length];
+        const from = lane.state;
+        const to = generated.next(from);
+        const outcome = await lane.go(to, parallel);
+        if (outcome.refused) begun -= 1;
+        record(counts, outcome, from, to, parallel);
+        onProgress(counts);
+        // What is stuck would spoil what follows.
+        if (outcome.failure !== undefined) await lane.open();
       }
-    }),
-  );
+    } catch (error) {
+      if (!stop.aborted) failed.abort(error);
+    } finally {
+      await lane.close();
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, (_, at) => run(at)));
+  failed.signal.throwIfAborted();
   return counts;
 }
 
