@@ -23,7 +23,16 @@ export function simulatedTimes(before: StackConfig, after: StackConfig): Simulat
     timeScale: Math.max(LEAST_TIME_SCALE, Math.ceil(longestColdStart / LONGEST_LAB_SECONDS)),
     coldStartSeconds: (app) => named(next, app)?.coldStartSeconds ?? 0,
     terminationSeconds: (app) => named(old, app)?.graceSeconds ?? 0,
+    nodeCards: mostCards([...before.gpuNodes, ...after.gpuNodes]),
   };
+}
+
+function mostCards(nodes: StackConfig["gpuNodes"]): ReadonlyMap<string, number> {
+  const cards = new Map<string, number>();
+  for (const node of nodes) {
+    cards.set(node.name, Math.max(node.cards, cards.get(node.name) ?? 0));
+  }
+  return cards;
 }
 
 /** The lab on which an edit can be rehearsed: all its nodes, each with the most cards that it has before or after. */
@@ -35,13 +44,8 @@ export function labFor(
   const apps = workloadsOf(after).map(({ name }) => name);
   const byApp = (of: (app: string) => number) =>
     Object.fromEntries(apps.map((app) => [app, of(app)]));
-  const nodes = [...before.gpuNodes, ...after.gpuNodes];
-  const names = [...new Set(nodes.map(({ name }) => name))];
   return {
-    nodes: names.map((name) => ({
-      name,
-      cards: Math.max(...nodes.filter((node) => node.name === name).map(({ cards }) => cards)),
-    })),
+    nodes: [...times.nodeCards].map(([name, cards]) => ({ name, cards })),
     coldStartSeconds: byApp(times.coldStartSeconds),
     terminationSeconds: byApp(times.terminationSeconds),
     timeScale: times.timeScale,

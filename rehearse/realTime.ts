@@ -8,6 +8,8 @@ export interface SimulatedTimes {
   readonly coldStartSeconds: (app: string) => number;
   /** How long a deleted pod of an app stays Terminating, in seconds. */
   readonly terminationSeconds: (app: string) => number;
+  /** Cards by the name of the lab's nodes. */
+  readonly nodeCards: ReadonlyMap<string, number>;
 }
 
 /** A pod's life with its moments in seconds of real time since the recording began. */
@@ -43,7 +45,8 @@ export function after(at: number, causes: readonly Dated[]): number {
  * else lay between counts as measured:
  *
  * - created: after the pod of the same app whose going or becoming Ready let the controller make it, else at the edit;
- * - bound: after its creation, or after the going of the pod whose card it waited for;
+ * - bound: after its creation, or after the going of the pod whose card it waited for, and never before its cards are
+ *   free: where the CLI took longer between two updates than the donor's shortened grace, the lab has no wait to show;
  * - ready: a cold start after bound;
  * - deleted: at the edit, in a surge after the new pod became Ready;
  * - gone: a termination after deleted.
@@ -55,6 +58,7 @@ export function realLives(
   times: SimulatedTimes,
   surging: ReadonlySet<string>,
 ): RealLife[] {
+  const late = new Set<PodLife>();
   const dates = new Map<PodLife, Partial<Record<keyof Moments, Dated>>>(
     lives.map((life) => [life, {}]),
   );
@@ -73,7 +77,10 @@ export function realLives(
         return after(at, [...sameApp("gone"), ...sameApp("ready")]);
       case "bound": {
         const donors = datesOf("gone", (other) => other.cards > 0 && other.node === node);
-        return after(at, [...own("created"), ...(waitedForCard ? donors : [])]);
+        const bound = after(at, [...own("created"), ...(waitedForCard ? donors : [])]);
+        const free = Math.max(bound, cardsFree(life, bound));
+        if (free > bound) late.add(life);
+        return free;
       }
       case "ready":
         return simulated(times.coldStartSeconds(app), "bound");
@@ -85,6 +92,22 @@ export function realLives(
           : simulated(times.terminationSeconds(app), "deleted");
     }
   };
+  /** From when on the cards of a pod are free, at the earliest from `earliest` on. */
+  const cardsFree = ({ node, cards, lab }: PodLife, earliest: number): number => {
+    const capacity = times.nodeCards.get(node) ?? Number.POSITIVE_INFINITY;
+    const holders = lives
+      .filter((other) => other.node === node && isBoundBefore(other, lab.bound ?? 0))
+      .map((other) => ({ cards: other.cards, gone: dates.get(other)?.gone?.real }));
+    const fits = (time: number) =>
+      holders.reduce(
+        (sum, each) => sum + ((each.gone ?? Infinity) > time ? each.cards : 0),
+        cards,
+      ) <= capacity;
+    const moments = holders.flatMap(({ gone }) =>
+      gone !== undefined && gone > earliest ? [gone] : [],
+    );
+    return [earliest, ...moments.toSorted((a, b) => a - b)].find(fits) ?? earliest;
+  };
   // Causes come first, in the lab as in reality.
   for (const { life, moment, at } of inOrder(lives)) {
     const known = dates.get(life);
@@ -93,8 +116,13 @@ export function realLives(
   return lives.map((life) => {
     const entries = Object.entries(dates.get(life) ?? {});
     const real: Moments = Object.fromEntries(entries.map(([moment, { real }]) => [moment, real]));
-    return { ...life, real };
+    return { ...life, waitedForCard: life.waitedForCard || late.has(life), real };
   });
+}
+
+/** Whether a pod held its cards when another one was bound. */
+function isBoundBefore({ served, lab }: PodLife, at: number): boolean {
+  return served || (lab.bound ?? Infinity) < at;
 }
 
 /** A pod that goes without a node holds nothing, and the API server removes it at once. */

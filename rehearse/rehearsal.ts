@@ -8,7 +8,7 @@ import { workloadsOf } from "../stackPlan.ts";
 import { dummies } from "./dummies.ts";
 import { labFor, simulatedTimes } from "./labFor.ts";
 import { type LabStack, labStack } from "./labStack.ts";
-import { perform, type Performance } from "./performance.ts";
+import { perform, type Performance } from "./perform.ts";
 import { RehearsalError } from "./problem.ts";
 import type { SimulatedTimes } from "./realTime.ts";
 import { type RehearsalReport, rehearsalReport } from "./report.ts";
@@ -53,7 +53,8 @@ export async function rehearse(
   const { recording, settled, up } = await onOwnLab(
     `rehearse-${stack}`,
     { before, after, say, signal },
-    async (lab) => performed(await Stage.open(lab, stack, signal), { before, after, times, say }),
+    async (lab) =>
+      performed(await Stage.open(lab, { stack, signal }), { before, after, times, say }),
   );
   return rehearsalReport({
     ...{ stack, base, commit, times, limitSeconds, recording, settled },
@@ -117,7 +118,7 @@ async function performed(stage: Stage, { before, after, times, say }: Plot): Pro
   const simulatedMs = (Math.max(...longest) * 1000) / times.timeScale;
   say("building the state before the edit");
   const [first] = await Promise.all([
-    perform(stage, before.text, simulatedMs),
+    perform(stage.kubeConfig, () => stage.up(before.text), simulatedMs),
     stage.createInNamespace(dummies([before.config, after.config])),
   ]);
   if (!first.settled || refusalIn(first.up) !== undefined) {
@@ -126,7 +127,11 @@ async function performed(stage: Stage, { before, after, times, say }: Plot): Pro
     );
   }
   say("applying the edit");
-  const result = await perform(stage, after.text, simulatedMs, { preview: true });
+  const result = await perform(
+    stage.kubeConfig,
+    () => stage.up(after.text, { preview: true }),
+    simulatedMs,
+  );
   say(result.settled ? "every rollout is done" : "not every rollout comes to its end");
   return result;
 }

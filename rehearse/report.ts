@@ -146,7 +146,7 @@ function cardWaitsOf({ changes }: Recording, lives: readonly RealLife[], end: nu
         seconds,
         gotOne: bound !== undefined,
         stuck: bound === undefined || seconds > patience + PATIENCE_SECONDS,
-        reason: (reasons.at(-1) ?? "").split(" preemption:")[0] ?? "",
+        reason: (reasons.at(-1) ?? "no card is free").split(" preemption:")[0] ?? "",
       };
     });
 }

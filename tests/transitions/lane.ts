@@ -1,6 +1,6 @@
 // One lab on which transitions follow one another.
 import { startLab, stopLab } from "../../lab/lab.ts";
-import { perform, type Performance } from "../../rehearse/performance.ts";
+import { perform, type Performance } from "../../rehearse/perform.ts";
 import type { SimulatedTimes } from "../../rehearse/realTime.ts";
 import { rehearsalReport, type RehearsalReport } from "../../rehearse/report.ts";
 import { Stage } from "../../rehearse/stage.ts";
@@ -16,6 +16,7 @@ const times: SimulatedTimes = {
   timeScale: TIME_SCALE,
   coldStartSeconds: (app) => workloads.find(({ name }) => name === app)?.coldStartSeconds ?? 0,
   terminationSeconds: (app) => workloads.find(({ name }) => name === app)?.graceSeconds ?? 0,
+  nodeCards: new Map(NODES.map(({ name, cards }) => [name, cards])),
 };
 
 /** The longest that a pod takes to go and another to start, in milliseconds of the lab. */
@@ -69,9 +70,11 @@ export class Lane {
       timeScale: TIME_SCALE,
       signal: this.#signal,
     });
-    this.#stage = await Stage.open(lab, "dev", this.#signal);
-    const { up, settled } = await perform(this.#stage, textOf(FIRST), SIMULATED_MS);
+    const stage = await Stage.open(lab, { stack: "dev", signal: this.#signal });
+    const first = () => stage.up(textOf(FIRST));
+    const { up, settled } = await perform(stage.kubeConfig, first, SIMULATED_MS);
     if (up.code !== 0 || !settled) throw new Error(`no first state: ${up.output}`);
+    this.#stage = stage;
     this.#state = FIRST;
   }
 
@@ -80,11 +83,11 @@ export class Lane {
    * @param parallel of `pulumi up`; undefined: its default
    */
   async go(to: State, parallel: number | undefined): Promise<Outcome> {
-    if (this.#stage === undefined) throw new Error("not open");
-    const performed = await perform(this.#stage, textOf(to), SIMULATED_MS, {
-      args: parallel === undefined ? [] : [`--parallel=${parallel}`],
-      preview: true,
-    });
+    const stage = this.#stage;
+    if (stage === undefined) throw new Error("not open");
+    const args = parallel === undefined ? [] : [`--parallel=${parallel}`];
+    const begin = () => stage.up(textOf(to), { args, preview: true });
+    const performed = await perform(stage.kubeConfig, begin, SIMULATED_MS);
     const outcome = outcomeOf(performed, to);
     if (!outcome.refused) this.#state = to;
     return outcome;

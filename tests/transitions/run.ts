@@ -22,7 +22,7 @@ try {
   const seed = number("SEED", "1");
   const begun = performance.now();
   const counts = await transitions(count, LANES, seed, "transitions", interrupt.signal, (now) => {
-    if (now.applied % 10 !== 0) return;
+    if (now.applied === 0 || now.applied % 10 !== 0) return;
     const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
     const { applied, stuck, misses } = now;
     console.error(

@@ -6,6 +6,7 @@ export const TIMES: SimulatedTimes = {
   timeScale: 60,
   coldStartSeconds: () => 240,
   terminationSeconds: () => 60,
+  nodeCards: new Map([["worker-1", 4]]),
 };
 
 /** What the scheduler says of a pod that finds no card. */

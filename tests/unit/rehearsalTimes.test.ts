@@ -54,6 +54,21 @@ describe("real times of a rehearsal", () => {
     });
   });
 
+  it("lets a pod wait in reality that came after the lab's short termination, if it needs the card", () => {
+    const script = new Script()
+      .goes("clef-serve-old", 1, 1001)
+      .pod(0, "reasoning-a", { ready: true, cards: 2 });
+    script.comes("candle-vllm-new", 1500, 1510, 5510);
+    const bound = (cards: number) => {
+      const times = { ...TIMES, nodeCards: new Map([["worker-1", cards]]) };
+      const [life] = realLives(podLives(script.recording(5600)), times, new Set()).slice(-1);
+      return [life?.waitedForCard, Math.round((life?.real.bound ?? 0) * 100) / 100];
+    };
+    // Made 1.5 s after the edit; its donor goes 60 s after it.
+    expect(bound(3)).to.deep.equal([true, 60]);
+    expect(bound(4)).to.deep.equal([false, 1.51]);
+  });
+
   it("lets a surge's old pod go only after the cold start of the new one", () => {
     const script = new Script().comes("clef-serve-new", 100, 150, 4150);
     script.goes("clef-serve-old", 4200, 5200);

@@ -1,8 +1,9 @@
+import type { KubeConfig } from "@kubernetes/client-node";
 import { Recorder } from "./recorder.ts";
 import { fromFirstChange, hopeless, isSettled, type Recording, type World } from "./recording.ts";
-import type { Stage, UpOptions, UpResult } from "./stage.ts";
+import type { Up, UpResult } from "./stage.ts";
 
-/** What happened when a stack file was applied. */
+/** What happened when an edit was applied. */
 export interface Performance {
   readonly recording: Recording;
   readonly up: UpResult;
@@ -10,34 +11,36 @@ export interface Performance {
   readonly settled: boolean;
 }
 
-/** How long the cluster may take beside what it simulates: controllers, scheduler, CLI, on a busy machine. */
+/** How long the cluster may take beside what it simulates, on a busy machine. */
 const SLACK_MS = 60_000;
+
+/** How long the CLI may take, which waits for the rollouts itself. */
+const CLI_MS = 600_000;
 
 /** A pod for which nothing will free a card is given this long all the same. */
 const HOPE_MS = 3000;
 
 /**
- * Applies a stack file with the real CLI and records until every rollout is done, or none can go on: then the CLI,
- * which would wait for a long time, is interrupted.
+ * Applies an edit and records until every rollout is done, or none can go on: then whatever applies it, which may wait
+ * for a long time, is interrupted.
  *
+ * @param begin starts to apply it, once the recording runs
  * @param simulatedMs the longest that pods may take to go and to start, in milliseconds of the lab
  */
 export async function perform(
-  stage: Stage,
-  text: string,
+  kubeConfig: KubeConfig,
+  begin: () => Promise<Up>,
   simulatedMs: number,
-  options: UpOptions = {},
 ): Promise<Performance> {
-  const recorder = await Recorder.start(stage.kubeConfig);
-  const { result, interrupt } = await stage.up(text, options);
+  const recorder = await Recorder.start(kubeConfig);
+  const { result, interrupt } = await begin();
   const cli = { ended: false };
   const done = result.finally(() => {
     cli.ended = true;
     recorder.lookAgain();
   });
   let idleSince: number | undefined;
-  const isOver = (world: World): boolean => {
-    if (cli.ended && isSettled(world)) return true;
+  const isHopeless = (world: World): boolean => {
     if (hopeless(world).length === 0) idleSince = undefined;
     else if (idleSince === undefined) {
       idleSince = recorder.now();
@@ -48,7 +51,9 @@ export async function perform(
     return idleSince !== undefined && recorder.now() - idleSince >= HOPE_MS;
   };
   try {
-    await recorder.until(isOver, 2 * simulatedMs + SLACK_MS);
+    await recorder.until((world) => cli.ended || isHopeless(world), CLI_MS);
+    const wait = 2 * simulatedMs + SLACK_MS;
+    if (cli.ended) await recorder.until((world) => isSettled(world) || isHopeless(world), wait);
   } finally {
     if (!cli.ended) interrupt();
     await done;
