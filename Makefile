@@ -99,6 +99,15 @@ fuzz: export PLANS ?= 200
 fuzz: $(packages) ## generated stacks and plans against oracles and the real scheduler (COUNT=10000 PLANS=200)
 	node tests/fuzz/fuzz.ts
 
+.PHONY: transitions
+transitions: export COUNT ?= 300
+transitions: $(packages) ## generated moves of cards through the real CLI, against their previews' forecasts (COUNT=300)
+	node tests/transitions/run.ts
+
+.PHONY: bench-moves
+bench-moves: $(packages) ## what a one-card move costs beyond cold start and grace, and the ways to apply it compared
+	node bench/moves.ts
+
 .PHONY: attacks
 attacks: export KILLS ?= 30
 attacks: $(packages) ## every attack on coder-predictor, on a lab of its own (KILLS=30)

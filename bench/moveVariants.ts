@@ -10,17 +10,16 @@ import { Stage } from "../rehearse/stage.ts";
 export interface Variant {
   readonly name: string;
   /** Applies the text of a stack file on the lab. */
-  readonly open: (lab: Lab) => Promise<(text: string) => Promise<Up>>;
+  readonly open: (lab: Lab, signal: AbortSignal) => Promise<(text: string) => Promise<Up>>;
 }
 
-const never = new AbortController().signal;
 const stack = "dev";
 
 /** The program as it is. */
 export const program: Variant = {
   name: "the program",
-  open: async (lab) => {
-    const stage = await Stage.open(lab, { stack, signal: never });
+  open: async (lab, signal) => {
+    const stage = await Stage.open(lab, { stack, signal });
     return (text) => stage.up(text);
   },
 };
@@ -34,7 +33,7 @@ export const program: Variant = {
 export function changedProgram(name: string, file: string, from: RegExp, to: string): Variant {
   return {
     name,
-    open: async (lab) => {
+    open: async (lab, signal) => {
       const folder = join(lab.folder, "program");
       await copyProgram(folder);
       const path = join(folder, file);
@@ -42,7 +41,7 @@ export function changedProgram(name: string, file: string, from: RegExp, to: str
       if (!from.test(text))
         throw new Error(`${file}: has no ${String(from)}; correct bench/moves.ts`);
       await writeFile(path, text.replace(from, to));
-      const stage = await Stage.open(lab, { stack, signal: never, program: folder });
+      const stage = await Stage.open(lab, { stack, signal, program: folder });
       return (stackText) => stage.up(stackText);
     },
   };
@@ -80,8 +79,8 @@ export interface Manifest {
 export function kubectlApply(name: string, render: (text: string) => Promise<Manifest[]>): Variant {
   return {
     name,
-    open: async (lab) => {
-      const stage = await Stage.open(lab, { stack, signal: never });
+    open: async (lab, signal) => {
+      const stage = await Stage.open(lab, { stack, signal });
       const folders = new Map<string, string>();
       await stage.kubectl(["create", "namespace", "llm-serving"]);
       return async (text) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseDocument } from "yaml";
 import { type LabOptions, startLab, stopLab } from "../lab/lab.ts";
 import { repository } from "../lab/labLifecycle.ts";
+import { interrupt } from "../rehearse/interrupt.ts";
 import { perform } from "../rehearse/perform.ts";
 import { rehearsalReport, type RehearsalReport } from "../rehearse/report.ts";
 import { Stage } from "../rehearse/stage.ts";
@@ -24,6 +25,8 @@ const GRACE = 2;
 const ROUNDS = Number(process.env.ROUNDS ?? "5");
 
 const WORKLOADS = ["clef-serve", "candle-vllm", "candle-vllm-next", "reasoning"] as const;
+
+const signal = interrupt();
 
 const lab = {
   coldStartSeconds: Object.fromEntries(WORKLOADS.map((name) => [name, COLD_START])),
@@ -72,11 +75,11 @@ function costOf(report: RehearsalReport, receiver: string): Cost {
 async function measured(variant: Variant, name: string): Promise<Cost[]> {
   await stopLab(name);
   try {
-    const running = await startLab({ name, ...lab });
-    const apply = await variant.open(running);
+    const running = await startLab({ name, ...lab, signal });
+    const apply = await variant.open(running, signal);
     const { kubeConfig } = await Stage.open(running, {
       stack: "dev",
-      signal: new AbortController().signal,
+      signal,
     });
     const move = async (text: string): Promise<RehearsalReport> => {
       const { recording, settled, up } = await perform(kubeConfig, () => apply(text), 60_000);
@@ -112,8 +115,8 @@ async function rendered(text: string): Promise<Manifest[]> {
   const name = "bench-moves-render";
   await stopLab(name);
   try {
-    const running = await startLab({ name, ...lab });
-    const stage = await Stage.open(running, { stack: "dev", signal: new AbortController().signal });
+    const running = await startLab({ name, ...lab, signal });
+    const stage = await Stage.open(running, { stack: "dev", signal });
     const { settled, up } = await perform(stage.kubeConfig, () => stage.up(text), 60_000);
     if (!settled) throw new Error(up.output);
     return await manifestsOf(stage);

@@ -7,6 +7,7 @@ import { stackEdits } from "../review/stackEdits.ts";
 import { timelineSvg } from "../review/timelineSvg.ts";
 import { argumentsOf } from "./arguments.ts";
 import { readStackFiles } from "./baseStack.ts";
+import { interrupt } from "./interrupt.ts";
 import { RehearsalError } from "./problem.ts";
 import { rehearse } from "./rehearsal.ts";
 import type { RehearsalReport } from "./report.ts";
@@ -63,17 +64,12 @@ function summary(report: RehearsalReport): string[] {
   ];
 }
 
-const interrupt = new AbortController();
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    interrupt.abort();
-  });
-}
+const signal = interrupt();
 try {
-  process.exitCode = await main(interrupt.signal);
+  process.exitCode = await main(signal);
 } catch (error) {
   // Only a problem of the rehearsal itself is told in full by its message.
-  if (interrupt.signal.aborted) console.error("interrupted; nothing of the lab is left");
+  if (signal.aborted) console.error("interrupted; nothing of the lab is left");
   else console.error(error instanceof RehearsalError ? error.message : error);
   process.exitCode = 1;
 }

@@ -72,6 +72,12 @@ const edit: fc.Arbitrary<Step> = fc
   })
   .map((steps) => (state) => steps.reduce((now, step) => step(now), state));
 
+/** A handoff to a parked engine would only be refused by the preview. */
+function isHandedToRunning(from: State, to: State): boolean {
+  const target = to.backend === "candle-vllm" ? "candleVllm" : "candleVllmNext";
+  return from.backend === to.backend || from.workloads[target].replicas > 0;
+}
+
 /** Candidates of which the fullest is taken, in most cases: a full pool is where moves are hard. */
 const CANDIDATES = 8;
 
@@ -98,7 +104,8 @@ export class Transitions {
       const { value: step } = this.#edits.next();
       if (step === undefined) throw new Error("no more edits");
       const to = step(from);
-      if (JSON.stringify(to) !== JSON.stringify(from) && isValid(to)) found.push(to);
+      const changes = JSON.stringify(to) !== JSON.stringify(from);
+      if (changes && isHandedToRunning(from, to) && isValid(to)) found.push(to);
     }
     return found.reduce((a, b) => (cardsUsed(b) > cardsUsed(a) ? b : a));
   }

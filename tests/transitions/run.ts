@@ -1,4 +1,5 @@
 // `make transitions COUNT=300`: see transitions.ts.
+import { interrupt } from "../../rehearse/interrupt.ts";
 import { describe, transitions } from "./transitions.ts";
 
 /** Labs at once: more would only wait for the processor. */
@@ -11,17 +12,11 @@ function number(name: string, preset: string): number {
   throw new Error(`${name} = ${text}: not a count (1..999999999); set ${name}=${preset}`);
 }
 
-const interrupt = new AbortController();
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    interrupt.abort();
-  });
-}
 try {
   const count = number("COUNT", "300");
   const seed = number("SEED", "1");
   const begun = performance.now();
-  const counts = await transitions(count, LANES, seed, "transitions", interrupt.signal, (now) => {
+  const counts = await transitions(count, LANES, seed, "transitions", interrupt(), (now) => {
     if (now.applied === 0 || now.applied % 10 !== 0) return;
     const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
     const { applied, stuck, misses } = now;

@@ -41,13 +41,13 @@ export const TIMES = {
   reasoning: { coldStartSeconds: 100, graceSeconds: 30 },
 } as const;
 
-/** Nothing runs but clef-serve and the coder. */
+/** worker-1 is full, worker-2 is free. */
 export const FIRST: State = {
   workloads: {
     clefServe: idle({ replicas: 1 }),
     candleVllm: idle({ replicas: 1 }),
     candleVllmNext: idle({ tensorParallel: 2 }),
-    reasoning: idle({}),
+    reasoning: idle({ replicas: 2 }),
   },
   backend: "candle-vllm",
 };
