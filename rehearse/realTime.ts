@@ -97,16 +97,32 @@ export function realLives(
     const capacity = times.nodeCards.get(node) ?? Number.POSITIVE_INFINITY;
     const holders = lives
       .filter((other) => other.node === node && isBoundBefore(other, lab.bound ?? 0))
-      .map((other) => ({ cards: other.cards, gone: dates.get(other)?.gone?.real }));
-    const fits = (time: number) =>
+      .map((other) => ({
+        cards: other.cards,
+        from: dates.get(other)?.bound?.real ?? -Infinity,
+        to: dates.get(other)?.gone?.real ?? Infinity,
+      }));
+    const heldAt = (time: number) =>
       holders.reduce(
-        (sum, each) => sum + ((each.gone ?? Infinity) > time ? each.cards : 0),
-        cards,
-      ) <= capacity;
-    const moments = holders.flatMap(({ gone }) =>
-      gone !== undefined && gone > earliest ? [gone] : [],
+        (sum, { from, to, cards: held }) => sum + (from <= time && time < to ? held : 0),
+        0,
+      );
+    const later = (time: number, moments: readonly number[]) => [
+      time,
+      ...moments.filter((moment) => moment > time && moment < Infinity).toSorted((a, b) => a - b),
+    ];
+    // From then on for good: who was bound earlier in the lab may still be bound later in reality.
+    const fits = (time: number) =>
+      later(
+        time,
+        holders.map(({ from }) => from),
+      ).every((each) => heldAt(each) + cards <= capacity);
+    return (
+      later(
+        earliest,
+        holders.map(({ to }) => to),
+      ).find(fits) ?? earliest
     );
-    return [earliest, ...moments.toSorted((a, b) => a - b)].find(fits) ?? earliest;
   };
   // Causes come first, in the lab as in reality.
   for (const { life, moment, at } of inOrder(lives)) {

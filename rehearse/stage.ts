@@ -4,10 +4,11 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { NAMESPACE } from "../components/names.ts";
+import { FACTS_FILE } from "../factsFile.ts";
 import type { Lab } from "../lab/lab.ts";
 import { repository } from "../lab/labLifecycle.ts";
 import { run } from "../lab/run.ts";
-import { FACTS_FILE, type PreviewFacts } from "../previewFacts.ts";
+import type { PreviewFacts } from "../previewFacts.ts";
 
 /** What an `up` did. */
 export interface UpResult {

@@ -17,11 +17,10 @@ try {
   const seed = number("SEED", "1");
   const begun = performance.now();
   const counts = await transitions(count, LANES, seed, "transitions", interrupt(), (now) => {
-    if (now.applied === 0 || now.applied % 10 !== 0) return;
     const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
-    const { applied, stuck, misses } = now;
+    const { applied, refused, stuck, misses } = now;
     console.error(
-      `${minutes} min  ${applied} applied, ${stuck.length} stuck, ${misses.length} missed`,
+      `${minutes} min  ${applied} applied, ${refused} refused, ${stuck.length} stuck, ${misses.length} missed`,
     );
   });
   console.log(describe(counts));

@@ -69,6 +69,20 @@ describe("real times of a rehearsal", () => {
     expect(bound(4)).to.deep.equal([false, 1.51]);
   });
 
+  it("does not let a pod wait for cards that another one takes only later in reality", () => {
+    // Both restart on two cards. In the lab the engine with the longer grace is bound first, since it was edited first.
+    const script = new Script().goes("candle-vllm-old", 1, 1001).goes("reasoning-old", 900, 1400);
+    script.comes("candle-vllm-new", 1010, 1020, 5020).comes("reasoning-new", 1410, 1420, 5420);
+    const graces = (app: string) => (app === "reasoning" ? 30 : 60);
+    const times = { ...TIMES, terminationSeconds: graces, nodeCards: new Map([["worker-1", 2]]) };
+    const lives = realLives(podLives(script.recording(5600)), times, new Set());
+    const found = lives.find(({ name }) => name === "reasoning-new");
+    expect([found?.waitedForCard, Math.round((found?.real.bound ?? 0) * 10) / 10]).to.deep.equal([
+      false,
+      30.9,
+    ]);
+  });
+
   it("lets a surge's old pod go only after the cold start of the new one", () => {
     const script = new Script().comes("clef-serve-new", 100, 150, 4150);
     script.goes("clef-serve-old", 4200, 5200);
