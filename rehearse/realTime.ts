@@ -1,3 +1,4 @@
+import { freeFrom } from "./freeCards.ts";
 import type { Moments, PodLife } from "./podLives.ts";
 
 /** What a lab simulates, in real seconds. */
@@ -92,9 +93,8 @@ export function realLives(
           : simulated(times.terminationSeconds(app), "deleted");
     }
   };
-  /** From when on the cards of a pod are free, at the earliest from `earliest` on. */
+  /** From when on a pod's cards are free, at the earliest from `earliest` on. */
   const cardsFree = ({ node, cards, lab }: PodLife, earliest: number): number => {
-    const capacity = times.nodeCards.get(node) ?? Number.POSITIVE_INFINITY;
     const holders = lives
       .filter((other) => other.node === node && isBoundBefore(other, lab.bound ?? 0))
       .map((other) => ({
@@ -102,27 +102,7 @@ export function realLives(
         from: dates.get(other)?.bound?.real ?? -Infinity,
         to: dates.get(other)?.gone?.real ?? Infinity,
       }));
-    const heldAt = (time: number) =>
-      holders.reduce(
-        (sum, { from, to, cards: held }) => sum + (from <= time && time < to ? held : 0),
-        0,
-      );
-    const later = (time: number, moments: readonly number[]) => [
-      time,
-      ...moments.filter((moment) => moment > time && moment < Infinity).toSorted((a, b) => a - b),
-    ];
-    // From then on for good: who was bound earlier in the lab may still be bound later in reality.
-    const fits = (time: number) =>
-      later(
-        time,
-        holders.map(({ from }) => from),
-      ).every((each) => heldAt(each) + cards <= capacity);
-    return (
-      later(
-        earliest,
-        holders.map(({ to }) => to),
-      ).find(fits) ?? earliest
-    );
+    return freeFrom(earliest, cards, holders, times.nodeCards.get(node) ?? Infinity);
   };
   // Causes come first, in the lab as in reality.
   for (const { life, moment, at } of inOrder(lives)) {
