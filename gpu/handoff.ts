@@ -25,7 +25,9 @@ const ACCEPT = "llm-serving:coderService.acceptUnready";
 export function handoffProblems(args: HandoffArgs): readonly string[] {
   const problems = [...unreadyBackend(args), ...standingInstruction(args)];
   if (!args.acceptUnready) return problems;
-  if (problems.length > 0 || !isReady(args.backend, args.pods)) return [];
+  const parked = (args.workloads.get(args.backend)?.replicas ?? 0) === 0;
+  const answers = isReady(args.backend, args.pods) && !parked && args.route.seconds === 0;
+  if (problems.length > 0 || !answers) return [];
   return [
     `${ACCEPT} = true: not needed, as ${args.backend} has a Ready pod and keeps it (only where coder-predictor may ` +
       "be without one); remove it",

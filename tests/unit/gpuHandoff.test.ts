@@ -93,6 +93,14 @@ describe("handoffProblems", () => {
     expect(problems({ ...RUNNING_REASONING, acceptUnready: true })).to.deep.equal([]);
   });
 
+  it("accepts acceptUnready where this edit parks or restarts the backend", () => {
+    const loud = { acceptUnready: true, selected: "candle-vllm-next" };
+    const parked = workloads({ "candle-vllm-next": 0 });
+    expect(problems({ ...loud, workloads: parked })).to.deep.equal([]);
+    const route = { route: "coder-predictor", effect: "stays", waitsForCardSeconds: 0 } as const;
+    expect(problems({ ...loud, route: { ...route, seconds: 240 } })).to.deep.equal([]);
+  });
+
   it("refuses acceptUnready where the backend answers anyway", () => {
     expect(problems({ acceptUnready: true })).to.deep.equal([
       "llm-serving:coderService.acceptUnready = true: not needed, as candle-vllm-next has a Ready pod and keeps it " +
