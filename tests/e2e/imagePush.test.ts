@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LabRegistry, startRegistry } from "../../lab/registry.ts";
+import { startRegistry } from "../../lab/registry.ts";
 import { openImage } from "../../publish/imageLayout.ts";
 import { chunkBytes } from "../../publish/layers.ts";
 import { ATTEMPTS, pushImage } from "../../publish/pushImage.ts";
@@ -14,6 +14,7 @@ import { regctlFor } from "../../publish/regctl.ts";
 import { startCuttingProxy } from "../support/cuttingProxy.ts";
 import { type OciImage, writeOciImage } from "../support/ociImage.ts";
 import { publishWith } from "../support/publish.ts";
+import { useRegistry } from "../support/registry.ts";
 
 /** The proxy's limit; `make bench-registry` has the real sizes, 300 MB against 100. */
 const LIMIT_MIB = 2;
@@ -23,28 +24,29 @@ const DIGEST = /sha256:[0-9a-f]{64}/;
 
 describe("image push", function () {
   this.timeout(60_000);
-  let folder: string;
+  const registry = useRegistry(LIMIT_MIB);
+  let folder = "";
   let image: OciImage;
-  let registry: LabRegistry;
-  before(async function () {
-    this.timeout(300_000); // The first run builds the registry and regctl.
+  before(() => {
     folder = mkdtempSync(join(tmpdir(), "llm-serving-push-"));
     image = writeOciImage(join(folder, "image"), [6, 1]);
-    registry = await startRegistry({ folder: join(folder, "registry"), limitMiB: LIMIT_MIB });
   });
-  after(async () => {
-    await registry.stop();
+  after(() => {
     rmSync(folder, { recursive: true });
   });
 
   const push = (maxLayerMiB: number, args: readonly string[] = [], pulledFrom = "llm") =>
     publishWith(
       folder,
-      { pull: `${registry.direct}/${pulledFrom}`, push: `${registry.proxied}/llm`, maxLayerMiB },
+      {
+        pull: `${registry().direct}/${pulledFrom}`,
+        push: `${registry().proxied}/llm`,
+        maxLayerMiB,
+      },
       [`--archive=${image.folder}`, ...args],
     );
   const uploads = async () => {
-    const requests = await registry.requests();
+    const requests = await registry().requests();
     return requests.filter(
       ({ path }) => path.includes("/blobs/uploads/") && !path.endsWith("/size"),
     );
@@ -56,13 +58,13 @@ describe("image push", function () {
     expect(text.replace(DIGEST, "<digest>").trimEnd().split("\n").at(-1)).to.match(
       /^llm-serving:registry\.maxLayerMiB = 2: layer 1 of 2, sha256:[0-9a-f]{12}, is 6\.1 MiB compressed \(at most 2 MiB in one request\); push in chunks \(leave out CHUNKS=no\), /,
     );
-    expect(await registry.requests()).to.deep.equal([]);
+    expect(await registry().requests()).to.deep.equal([]);
   });
 
   it("E02: a limit stated too high is the proxy's, by its name and with what it lets through", async () => {
     const { code, text } = await push(10);
     expect(code).to.equal(1);
-    const host = registry.proxied;
+    const host = registry().proxied;
     expect(text).to.match(
       new RegExp(
         `^llm-serving:registry\\.maxLayerMiB = 10: the proxy in front of ${host}/llm \\(Server: nginx/[\\d.]+\\) ` +
@@ -83,13 +85,13 @@ describe("image push", function () {
     );
     expect(text).to.include(
       "pulumi config set --path 'llm-serving:clefServe.image' " +
-        `${registry.direct}/llm/clef-serve@${image.digest} --stack test\n`,
+        `${registry().direct}/llm/clef-serve@${image.digest} --stack test\n`,
     );
     expect(text).not.to.include("warning");
     const sent = await uploads();
     expect(Math.max(...sent.map(({ bytes }) => bytes))).to.equal(chunkBytes(LIMIT_MIB));
     expect(sent.filter(({ status }) => status >= 400)).to.deep.equal([]);
-    const base = `http://${registry.direct}/v2/llm/clef-serve`;
+    const base = `http://${registry().direct}/v2/llm/clef-serve`;
     for (const digest of image.layers.map((layer) => layer.digest)) {
       const blob = await (await fetch(`${base}/blobs/${digest}`)).arrayBuffer();
       const hash = createHash("sha256").update(Buffer.from(blob)).digest("hex");
@@ -106,7 +108,7 @@ describe("image push", function () {
     expect(code, text).to.equal(0);
     expect(await uploads()).to.deep.equal(before);
     expect(text).to.include(
-      `warning: ${registry.direct}/elsewhere/clef-serve@${image.digest} cannot be seen from here; `,
+      `warning: ${registry().direct}/elsewhere/clef-serve@${image.digest} cannot be seen from here; `,
     );
   });
 
@@ -138,14 +140,14 @@ describe("image push", function () {
     expect(spawnSync("tar", ["-cf", archive, "-C", saved.folder, "."]).status).to.equal(0);
     const { code, text } = await publishWith(
       folder,
-      { pull: `${registry.proxied}/llm`, maxLayerMiB: LIMIT_MIB },
+      { pull: `${registry().proxied}/llm`, maxLayerMiB: LIMIT_MIB },
       [`--archive=${archive}`],
     );
     expect(code, text).to.equal(0);
     const digest = /^digest (.*)$/m.exec(text)?.[1] ?? "";
     expect(digest).to.match(DIGEST).and.not.to.equal(saved.digest);
     const manifest = await fetch(
-      `http://${registry.direct}/v2/llm/clef-serve/manifests/${digest}`,
+      `http://${registry().direct}/v2/llm/clef-serve/manifests/${digest}`,
       {
         headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
       },
@@ -185,7 +187,7 @@ describe("image push", function () {
     ["E04: a connection cut every time ends the push after a bounded number of attempts", Infinity],
   ] as const) {
     it(title, async () => {
-      const proxy = await startCuttingProxy(registry.direct, 500_000, cuts);
+      const proxy = await startCuttingProxy(registry().direct, 500_000, cuts);
       const lines: string[] = [];
       try {
         const own = mkdtempSync(join(folder, "cut-"));
