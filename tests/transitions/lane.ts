@@ -8,7 +8,7 @@ import { workloadsOf } from "../../stackPlan.ts";
 import { configOf, FIRST, NODES, type State, textOf } from "./state.ts";
 
 /** Seconds of real time for which one second of a lane's lab stands. */
-export const TIME_SCALE = 60;
+export const TIME_SCALE = 20;
 
 const workloads = workloadsOf(configOf(FIRST));
 
