@@ -21,8 +21,8 @@ import {
 const COLD_START = 4;
 const GRACE = 2;
 
-/** There and back, so many times for each way. */
-const ROUNDS = Number(process.env.ROUNDS ?? "5");
+/** There and back, so many times for each way; fewer only to see whether the bench itself works. */
+const ROUNDS = process.env.ROUNDS === "1" ? 1 : 5;
 
 const WORKLOADS = ["clef-serve", "candle-vllm", "candle-vllm-next", "reasoning"] as const;
 
@@ -148,29 +148,41 @@ const VARIANTS: readonly Variant[] = [
   ),
 ];
 
-const rows: (readonly [name: string, outage: number, receiver: number, worst: number])[] = [];
-for (const variant of VARIANTS) {
-  console.error(`${variant.name}: ${2 * ROUNDS} moves`);
-  const costs = await measured(variant, "bench-moves");
-  const outages = costs.map(({ outage }) => outage);
-  rows.push([
-    variant.name,
-    median(outages),
-    median(costs.map(({ receiver }) => receiver)),
-    Math.max(...outages),
-  ]);
+/** Medians of one way, in seconds. */
+interface Row extends Cost {
+  readonly name: string;
+  readonly worstOutage: number;
 }
-const own = rows[0];
-console.log(
-  `one-card moves on a full pool, ${2 * ROUNDS} each way of applying, seconds beyond cold start and grace`,
-);
-console.log(
-  "                                            outage  ratio   receiver serves  ratio   worst outage",
-);
-for (const [name, outage, receiver, worst] of rows) {
+
+function rowOf(name: string, costs: readonly Cost[]): Row {
+  const outages = costs.map(({ outage }) => outage);
+  const receiver = median(costs.map((cost) => cost.receiver));
+  return { name, outage: median(outages), receiver, worstOutage: Math.max(...outages) };
+}
+
+/** The rows as a table, each median beside its ratio to the first row's. */
+function table(rows: readonly Row[]): string[] {
   const cell = (value: number, width: number) => value.toFixed(2).padStart(width);
-  const ratio = (value: number, to: number | undefined) => cell(value / (to ?? value), 7);
-  console.log(
-    `${name.padEnd(44)}${cell(outage, 6)}${ratio(outage, own?.[1])}${cell(receiver, 18)}${ratio(receiver, own?.[2])}${cell(worst, 15)}`,
-  );
+  const ratio = (value: number, own: number | undefined) => cell(value / (own ?? value), 7);
+  return [
+    `one-card moves on a full pool, ${2 * ROUNDS} each way of applying, seconds beyond cold start and grace`,
+    `${" ".repeat(44)}outage  ratio   receiver serves  ratio   worst outage`,
+    ...rows.map(
+      ({ name, outage, receiver, worstOutage }) =>
+        `${name.padEnd(44)}${cell(outage, 6)}${ratio(outage, rows[0]?.outage)}` +
+        `${cell(receiver, 18)}${ratio(receiver, rows[0]?.receiver)}${cell(worstOutage, 15)}`,
+    ),
+  ];
+}
+
+try {
+  const rows: Row[] = [];
+  for (const variant of VARIANTS) {
+    console.error(`${variant.name}: ${2 * ROUNDS} moves`);
+    rows.push(rowOf(variant.name, await measured(variant, "bench-moves")));
+  }
+  console.log(table(rows).join("\n"));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 }
