@@ -28,7 +28,7 @@ const applied = [
 ];
 
 describe("adoption of a namespace made by kubectl apply -k", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lab = useLab("test-adopt");
   const fresh: string[] = [];
   let folder: string;

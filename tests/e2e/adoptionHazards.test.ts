@@ -19,7 +19,7 @@ import {
 const repository = resolve(import.meta.dirname, "..", "..");
 
 describe("adoption of what cannot be adopted as it is", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-adopt-hazards");
   let folder: string;
   before(async () => {
@@ -154,7 +154,7 @@ describe("adoption of what cannot be adopted as it is", function () {
 });
 
 describe("adoption that is killed halfway", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lab = useLab("test-adopt-killed");
 
   it("goes on in a second run, after the dead run's lock is gone", async () => {

@@ -23,7 +23,7 @@ const SHORT: readonly string[] = [
 ];
 
 describe("attacks on coder-predictor, short form", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lab = useLab("test-attacks");
   let victim: Victim;
   before(async () => {

@@ -19,7 +19,7 @@ async function configOf(lab: Lab): Promise<KubeConfigFile> {
 
 // The way to the cluster: which one it is, whether it answers, and what this identity may see there.
 describe("access to the cluster", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-access", { authorization: true });
   const other = useLab("test-access-other");
   const { file, run, updated, accepted, refused } = useDevStack(lab);
@@ -103,12 +103,15 @@ describe("access to the cluster", function () {
     });
 
     it("A12 refuses a preview of a silent cluster after 5 s", async () => {
+      const { env: dead } = await deadServer();
+      const atOnce = await run(["preview"], dead);
       const { silent, env } = await silentServer();
       try {
         const outcome = await run(["preview"], env);
         expect(outcome.code).not.to.equal(0);
         expect(textOf(outcome)).to.include("does not answer: no answer within 5 s");
-        expect(outcome.seconds).to.be.within(5, 9);
+        // The rest of a preview takes as long as with a cluster that refuses at once, however busy the machine is.
+        expect(outcome.seconds - atOnce.seconds).to.be.within(4, 9);
       } finally {
         silent.close();
       }

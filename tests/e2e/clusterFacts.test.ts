@@ -6,7 +6,7 @@ const NAMESPACE = "--namespace=llm-serving";
 
 // What the program sees of a live cluster, through the real CLI, provider and API server.
 describe("cluster facts", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-facts");
   const { updated, accepted, refused } = useDevStack(lab);
   before(() => updated());

@@ -23,7 +23,7 @@ const LIMIT_MIB = 2;
 const DIGEST = /sha256:[0-9a-f]{64}/;
 
 describe("image push", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   const registry = useRegistry(LIMIT_MIB);
   let folder = "";
   let image: OciImage;

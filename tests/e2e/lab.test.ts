@@ -74,7 +74,7 @@ async function listeningAddresses(pids: readonly number[]): Promise<string[]> {
 }
 
 describe("a lab", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   const lab = useLab("test-lab", { coldStartSeconds: { "clef-serve": 3 } });
 
   it("has worker-1 with four cards, Ready", async () => {

@@ -22,7 +22,7 @@ async function pidOf(lab: Lab, component: (typeof components)[number]): Promise<
 }
 
 describe("a lab that is not healthy", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   const name = "test-lab-broken";
   let lab: Lab;
   before(async () => {
@@ -110,7 +110,7 @@ describe("a lab that is not healthy", function () {
 });
 
 describe("a start that is ended early or asked for twice", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   const name = "test-lab-hasty";
   afterEach(async () => {
     await stopLab(name);

@@ -17,7 +17,7 @@ interface Live {
 
 // Cases of Pulumi and Kubernetes objects, each with its whole kind, on one lab.
 describe("objects of the dev stack", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lab = useLab("test-objects");
   let victim: Victim;
   let identity: ServiceIdentity;

@@ -7,7 +7,7 @@ const HERE = "--namespace=llm-serving";
 
 // The admission guard alone, as the program makes it: what it denies, and that it hinders nothing else.
 describe("the admission guard in a cluster", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   const lab = useLab("test-admission");
 
   const service = (name: string, namespace: string) => ({

@@ -3,7 +3,7 @@ import { describePlans, laneLab, plansOnScheduler, verdictOf } from "../fuzz/pla
 import { useLab } from "../support/lab.ts";
 
 describe("generated plans on the real scheduler", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lab = useLab("test-plans", laneLab);
 
   it("places every accepted plan and leaves a pod Pending in every refused one", async () => {

@@ -28,7 +28,7 @@ new Deployment(
 
 // The pack as a user runs it: the real CLI loads it, and a violation fails the preview.
 describe("policy pack through the CLI", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-policy");
   let victim: Victim;
   before(async () => {

@@ -26,7 +26,7 @@ const PIP_SAYS = "ERROR: No matching distribution found for extra==1.0";
 // The Job that prepares clef-serve's next start, with the real provider, Job controller and scheduler. The lab's pods run
 // nothing: what the script does is tested in clefPackages.test.ts.
 describe("clefServe.bootstrap prepared on a lab", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-prepared");
   let victim: Victim;
   before(async () => {

@@ -8,7 +8,7 @@ import { clusterIdentityOf, kubectl, pulumi, runIn, useLab } from "../support/la
 import { type StackCopy, stackCopy } from "../support/stackCopy.ts";
 
 describe("recovery from a killed run", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-recover");
   let file: StackCopy;
   before(async () => {

@@ -13,7 +13,7 @@ import { apply, kubectl, useLab } from "../support/lab.ts";
 import { stackCopy } from "../support/stackCopy.ts";
 
 describe("recorder of a rehearsal", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   // 1 s of the lab for 60 s.
   const lab = useLab("test-recorder", {
     coldStartSeconds: { "*": 60 },
@@ -112,7 +112,7 @@ function podAndService(app: string): object[] {
 }
 
 describe("make rehearse", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
 
   it("measures a one-card move, and fails over the limit", async () => {
     const copy = stackCopy("dev");

@@ -14,7 +14,7 @@ interface Reviewed extends Outcome {
 
 // The script behind `make review`, with the real CLI, provider and API server.
 describe("make review", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-review");
   const { file, updated } = useDevStack(lab);
   let folder: string;

@@ -41,7 +41,7 @@ const isDryRun = ({ method, path }: ApiRequest) =>
 const isQuestion = ({ path }: ApiRequest) => path.endsWith("/selfsubjectaccessreviews");
 
 describe("the reviewer", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-reviewer", { authorization: true });
   const { file, run, updated } = useDevStack(lab);
   let kubeconfig: string;

@@ -22,7 +22,7 @@ interface Pod {
 
 // What `up` says and when it ends, on a real controller manager and scheduler.
 describe("rollouts of the dev stack", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-rollouts", {
     coldStartSeconds: { "*": 2 },
     terminationSeconds: { "*": 2, "clef-serve": 5 },

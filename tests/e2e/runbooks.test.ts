@@ -36,7 +36,7 @@ function runbooks(): readonly Runbook[] {
 
 // Every command of docs/runbooks.md on a lab, as it stands there: a runbook that rots fails here.
 describe("docs/runbooks.md", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-runbooks");
   let clone = "";
   let identity: ServiceIdentity | undefined;

@@ -28,7 +28,7 @@ function eventsAfterPrelude(log: string): string {
 
 // What is secret stays where it was put; see docs/state.md.
 describe("secrets and state", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-secrets");
   const { file, run, updated } = useDevStack(lab);
   const state = () => join(lab().folder, "state");

@@ -21,7 +21,7 @@ interface Outputs {
 
 // The change that this project continues, told through the real CLI, provider, API server and scheduler.
 describe("the dev stack on a lab", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-story");
   let file: StackCopy;
   let identity: ServiceIdentity;

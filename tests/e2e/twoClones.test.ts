@@ -9,7 +9,7 @@ import { useRegistry } from "../support/registry.ts";
 
 // What a preview must not depend on: the clone it runs in, a Docker engine, a registry.
 describe("preview in another clone", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = useLab("test-two-clones");
   const registry = useRegistry(1);
   let victim: Victim | undefined;

@@ -25,12 +25,12 @@ export interface Outcome {
 export function useLab(name: string, options: Omit<LabOptions, "name"> = {}): () => Lab {
   let lab: Lab | undefined;
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     await stopLab(name, options.root);
     lab = await startLab({ ...options, name });
   });
   after(async function () {
-    this.timeout(30_000);
+    this.timeout(120_000);
     await stopLab(name, options.root);
   });
   return () => {

@@ -112,7 +112,7 @@ const states = fc
 
 describe("cardMapSvg", () => {
   it("never lets two labels overlap, nor one leave its box or the picture", function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     fc.assert(
       fc.property(states, fc.constantFrom(...themes), ({ after, before }, theme) => {
         expect(faults(cardMapSvg(after, { before, theme }))).to.deep.equal([]);

@@ -35,7 +35,7 @@ interface Run {
 
 // The script that the preparing Job and the pods run, with the real pip, on a real file system.
 describe("packages.py", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   let folder: string;
   let wheels: Wheels;
   /** A complete folder as an undisturbed run makes it. */

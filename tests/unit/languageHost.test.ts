@@ -66,7 +66,7 @@ async function startEngine(): Promise<Engine> {
 }
 
 describe("language host", function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let folder: string;
   let host: ChildProcessByStdio<null, Readable, Readable>;
   let cli: Engine;

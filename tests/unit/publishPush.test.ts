@@ -111,7 +111,7 @@ describe("push of an image", () => {
 });
 
 describe("image build", function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "llm-serving-build-"));

@@ -12,7 +12,7 @@ import type { Raw } from "../fuzz/violation.ts";
 import { smallStack, withValue } from "./configFixtures.ts";
 
 describe("generated stacks against the oracles", function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   it("judges 1000 whole stacks as the oracles do, and names the same keys", () => {
     const counts = fuzzStacks(1000, 4);

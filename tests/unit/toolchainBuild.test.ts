@@ -46,7 +46,7 @@ interface Result {
 }
 
 describe("toolchain build", function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let folder: string;
   let root: string;
   let children: ChildProcess[];
