@@ -185,7 +185,7 @@ async function scaled(lab: Lab, name: string, pods: number): Promise<void> {
     const target = [`deployment/${name}`, "--namespace=llm-serving"];
     const [ready, all] = (await kubectl(lab, "get", ...target, `-o=${path}`)).split(" ");
     return ready === String(pods) && all === ready ? true : undefined;
-  }, 40);
+  }, 120);
 }
 
 /** Starts an adoption and kills everything of it, SIGKILL, once its output matches. */
@@ -198,7 +198,7 @@ async function killedAdoption(lab: Lab, moment: RegExp): Promise<void> {
   await eventually(() => {
     if (child.exitCode !== null) throw new Error(`ended by itself: ${output}`);
     return Promise.resolve(moment.test(output) ? true : undefined);
-  }, 60);
+  }, 180);
   for (const pid of [child.pid ?? 0, ...(await descendants(child.pid ?? 0))]) {
     process.kill(pid, "SIGKILL");
   }

@@ -163,7 +163,7 @@ export async function cardsBound(lab: Lab): Promise<Record<string, Record<string
  * @param check throws or returns undefined while it is not
  * @throws what `check` threw last, after `seconds`
  */
-export async function eventually<T>(check: () => Promise<T | undefined>, seconds = 20): Promise<T> {
+export async function eventually<T>(check: () => Promise<T | undefined>, seconds = 60): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
     try {
