@@ -11,6 +11,9 @@ import { textOf, useDevStack } from "../support/devStack.ts";
 import { apply, eventually, kubectl, kubectlJson, useLab } from "../support/lab.ts";
 
 const NAMESPACE = "--namespace=llm-serving";
+/** Every card of the node is held. */
+const FULL = { "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 };
+const OTHER_IMAGE = { "candleVllm.image": "lab.invalid/candle-vllm:0.8.10" };
 const UP = ["up", "--yes", "--skip-preview"];
 
 interface Pod {
@@ -50,19 +53,14 @@ describe("rollouts of the dev stack", function () {
   });
 
   it("C01 rolls out on a full node: the old pod goes before the new one wants its cards", async () => {
-    await updated({ "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 });
-    const full = { "candleVllm.tensorParallel": 2, "reasoning.replicas": 1 };
-    await updated({ ...full, "candleVllm.image": "lab.invalid/candle-vllm:0.8.10" });
+    await updated(FULL);
+    await updated({ ...FULL, ...OTHER_IMAGE });
     expect((await pods("candle-vllm")).map(isReady)).to.deep.equal([true]);
   });
 
   it("C05 waits for the card of a terminating pod and says whose, with one update at a time", async () => {
     // From the full node of the test before.
-    file().edit({
-      "candleVllm.tensorParallel": 2,
-      "clefServe.replicas": 0,
-      "reasoning.replicas": 2,
-    });
+    file().edit({ ...FULL, ...OTHER_IMAGE, "clefServe.replicas": 0, "reasoning.replicas": 2 });
     const up = await run([...UP, "--parallel=1"]);
     expect(up.code, textOf(up)).to.equal(0);
     expect(textOf(up)).to.match(
