@@ -90,8 +90,12 @@ ci-kubeconfig: ## in CI: writes the secret REVIEWER_KUBECONFIG to the file that 
 	@umask 077 && printf '%s\n' "$${REVIEWER_KUBECONFIG:?is not set: a secret of the repository, see docs/ci.md}" > "$${KUBECONFIG:?is not set}"
 
 .PHONY: test
-test: $(packages) ## every test: unit, golden, end-to-end on labs of their own
-	mocha --parallel --jobs 2 'tests/**/*.test.ts' # each file has labs of its own, and mostly waits
+test: $(packages) ## unit, golden, policy and end-to-end tests, in under ten minutes
+	mocha --parallel --jobs 2 'tests/{unit,golden,policy,e2e}/**/*.test.ts' # each file has labs of its own, and mostly waits
+
+.PHONY: test-slow
+test-slow: $(packages) ## the rest: whole jobs of a person, end to end (adoption, review, runbooks, registry)
+	mocha --parallel --jobs 2 'tests/slow/*.test.ts'
 
 .PHONY: fuzz
 fuzz: export COUNT ?= 10000
