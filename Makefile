@@ -94,7 +94,7 @@ test: $(packages) ## unit, golden, policy and end-to-end tests, in under ten min
 	mocha --parallel --jobs 2 'tests/{unit,golden,policy,e2e}/**/*.test.ts' # each file has labs of its own, and mostly waits
 
 .PHONY: test-slow
-test-slow: $(packages) ## the rest: whole jobs of a person, end to end (adoption, review, runbooks, registry)
+test-slow: $(packages) ## the rest: whole jobs of a person, end to end (adoption, rollouts, review, runbooks, registry)
 	mocha --parallel --jobs 2 'tests/slow/*.test.ts'
 
 .PHONY: fuzz
