@@ -32,7 +32,7 @@ lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
 
 .PHONY: preview
 preview: $(packages) ## what an edit would do (STACK=dev)
-	node lab/pulumi.ts $(STACK) preview
+	node lab/withEnvironment.ts '$(STACK)' pulumi preview --stack '$(STACK)'
 
 .PHONY: review
 review: STACK = prod
@@ -49,7 +49,7 @@ rehearse: $(packages) ## an edit of the stack file on a lab first: outages, rest
 .PHONY: drift
 drift: STACK = prod
 drift: $(packages) ## whether the cluster is what the program says, by reads alone (STACK=prod)
-	node lab/pulumi.ts $(STACK) preview --refresh --expect-no-changes --non-interactive
+	node lab/withEnvironment.ts '$(STACK)' pulumi preview --stack '$(STACK)' --refresh --expect-no-changes --non-interactive
 
 .PHONY: adopt-plan
 adopt-plan: STACK = prod

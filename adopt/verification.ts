@@ -4,6 +4,7 @@ import { differences } from "./difference.ts";
 import type { KubernetesObject } from "./kubernetesObject.ts";
 import { deploymentSpec, serviceSpec, titleOf } from "./kubernetesObject.ts";
 import { foreignManagers, takenManagers } from "./managers.ts";
+import { textTable } from "../review/textTable.ts";
 
 /** uids of the pods of each live Deployment, by its name. */
 export type Pods = Readonly<Record<string, readonly string[]>>;
@@ -43,7 +44,7 @@ export async function verify(plan: AdoptionPlan, before: Pods): Promise<Verifica
     if (podState === UNPLANNED) problems.push(`${each.title}: pods restarted, and should not have`);
     return [each.title, uidState(each.live, live), address(live), podState];
   });
-  return { text: table([["object", "uid", "ClusterIP", "pods"], ...rows]), problems };
+  return { text: textTable([["object", "uid", "ClusterIP", "pods"], ...rows]), problems };
 }
 
 function objectProblems(
@@ -77,18 +78,4 @@ function uidState(old: KubernetesObject | undefined, live: KubernetesObject): st
 
 function address(object: KubernetesObject): string {
   return serviceSpec(object)?.clusterIP ?? "-";
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pins } from "../lab/toolchain/pins.ts";
 import { type LabRegistry, startRegistry } from "../lab/registry.ts";
 import { mib } from "../publish/layers.ts";
+import { textTable } from "../review/textTable.ts";
 import { type OciImage, writeOciImage } from "../tests/support/ociImage.ts";
 import { publishWith } from "../tests/support/publish.ts";
 
@@ -83,7 +84,7 @@ async function arrived(registry: LabRegistry, { layers }: OciImage): Promise<boo
 }
 
 function table(rows: readonly Row[]): string {
-  const cells = [
+  return textTable([
     ["push", "outcome", "uploads", "largest let through", "time"],
     ...rows.map(({ way, outcome, uploads, largestBytes, seconds }) => [
       way,
@@ -92,16 +93,7 @@ function table(rows: readonly Row[]): string {
       largestBytes === 0 ? "-" : mib(largestBytes),
       `${seconds.toFixed(1)} s`,
     ]),
-  ];
-  const widths = [0, 1, 2, 3, 4].map((at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  ]);
 }
 
 /** @returns 0 every way came to what it must */

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { stackEnvironment } from "./stackEnvironment.ts";
 
 async function main([stack, program, ...args]: readonly string[]): Promise<number> {
-  if (stack === undefined || program === undefined) {
+  if (stack === undefined || stack === "" || program === undefined) {
     console.error("usage: node lab/withEnvironment.ts <stack> <program> <arguments>");
     return 1;
   }

@@ -21,7 +21,7 @@ export function chunkBytes(limitMiB: number): number {
 }
 
 /** Layers that do not fit one request. */
-export function layersAbove(layers: readonly Layer[], limitMiB: number): readonly Layer[] {
+function layersAbove(layers: readonly Layer[], limitMiB: number): readonly Layer[] {
   return layers.filter(({ bytes }) => bytes > limitMiB * MIB);
 }
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../lab/run.ts";
-import { repository } from "../lab/labLifecycle.ts";
+import { git, repository } from "../review/git.ts";
 import { RehearsalError } from "./problem.ts";
 
 /** The stack file before and after the edit. */
@@ -32,7 +31,7 @@ export async function readStackFiles(
       `STACK = ${stack}: there is no ${file} (${knownStacks().join(" | ")}); set STACK=prod`,
     );
   }
-  const commit = await git(
+  const commit = await gitOrNothing(
     "rev-parse",
     "--verify",
     "--quiet",
@@ -45,7 +44,7 @@ export async function readStackFiles(
       `BASE = ${base}: no commit of this repository (a branch, tag or commit); set BASE=HEAD`,
     );
   }
-  const before = await git("show", `${commit.trim()}:${file}`);
+  const before = await gitOrNothing("show", `${commit.trim()}:${file}`);
   if (before === undefined) {
     throw new RehearsalError(
       `BASE = ${base}: ${file} is not in that commit (a commit that has it); choose a later one`,
@@ -61,9 +60,6 @@ function knownStacks(): string[] {
 }
 
 /** What git printed; undefined when it failed, as it does for what is not there. */
-async function git(...args: readonly string[]): Promise<string | undefined> {
-  const env = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
-  return run("git", ["-C", repository, ...args], env, new AbortController().signal).catch(
-    () => undefined,
-  );
+function gitOrNothing(...args: readonly string[]): Promise<string | undefined> {
+  return git(...args).catch(() => undefined);
 }

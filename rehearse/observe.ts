@@ -1,3 +1,6 @@
+import { HOSTNAME_LABEL, type LiveDeployment, type LivePod } from "../cluster/facts.ts";
+import { cardsOf } from "../cluster/pods.ts";
+import { deploymentView } from "../rollout/views.ts";
 import type { ObjectState } from "./recording.ts";
 
 /** A Kubernetes object's fields that a rehearsal looks at, as a watch's JSON has them. */
@@ -6,7 +9,6 @@ export interface WatchedObject {
     readonly name: string;
     readonly uid: string;
     readonly resourceVersion: string;
-    readonly generation?: number;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
@@ -14,14 +16,7 @@ export interface WatchedObject {
 }
 
 interface WatchedPod extends WatchedObject {
-  readonly spec: {
-    readonly nodeName?: string;
-    readonly nodeSelector?: Readonly<Record<string, string>>;
-    readonly terminationGracePeriodSeconds?: number;
-    readonly containers: readonly {
-      readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
-    }[];
-  };
+  readonly spec: NonNullable<LivePod["spec"]>;
   readonly status?: {
     readonly conditions?: readonly {
       readonly type: string;
@@ -42,16 +37,6 @@ interface WatchedService extends WatchedObject {
   readonly spec: {
     readonly clusterIP?: string;
     readonly selector?: Readonly<Record<string, string>>;
-  };
-}
-
-interface WatchedDeployment extends WatchedObject {
-  readonly spec: { readonly replicas?: number };
-  readonly status?: {
-    readonly observedGeneration?: number;
-    readonly replicas?: number;
-    readonly updatedReplicas?: number;
-    readonly availableReplicas?: number;
   };
 }
 
@@ -81,7 +66,10 @@ export const watched: readonly {
   },
   {
     path: "/apis/apps/v1/namespaces/{namespace}/deployments",
-    stateOf: (object) => deploymentState(object as WatchedDeployment),
+    stateOf: (object) => ({
+      kind: "deployment",
+      ...deploymentView(object as unknown as LiveDeployment),
+    }),
   },
   {
     path: "/api/v1/namespaces/{namespace}/events",
@@ -98,11 +86,8 @@ function podState({ metadata, spec, status }: WatchedPod): ObjectState {
     name: metadata.name,
     app: metadata.labels?.app ?? "",
     node: spec.nodeName,
-    wantsNode: spec.nodeSelector?.["kubernetes.io/hostname"],
-    cards: spec.containers.reduce(
-      (sum, { resources }) => sum + Number(resources?.limits?.["nvidia.com/gpu"] ?? 0),
-      0,
-    ),
+    wantsNode: spec.nodeSelector?.[HOSTNAME_LABEL],
+    cards: cardsOf({ spec }),
     graceSeconds: spec.terminationGracePeriodSeconds ?? 30,
     deleting: metadata.deletionTimestamp !== undefined,
     ready: condition("Ready")?.status === "True",
@@ -130,19 +115,6 @@ function serviceState({ metadata, spec }: WatchedService): ObjectState {
     uid: metadata.uid,
     clusterIP: spec.clusterIP ?? "",
     selects: spec.selector?.app ?? "",
-  };
-}
-
-function deploymentState({ metadata, spec, status }: WatchedDeployment): ObjectState {
-  return {
-    kind: "deployment",
-    name: metadata.name,
-    generation: metadata.generation ?? 0,
-    observedGeneration: status?.observedGeneration ?? 0,
-    wanted: spec.replicas ?? 1,
-    pods: status?.replicas ?? 0,
-    updated: status?.updatedReplicas ?? 0,
-    available: status?.availableReplicas ?? 0,
   };
 }
 

@@ -1,4 +1,5 @@
 /** What a rehearsal sees of its lab: one entry for each change that a watch told of. */
+import { type DeploymentView, isRolledOut } from "../rollout/state.ts";
 
 /** A pod of namespace llm-serving. */
 export interface PodState {
@@ -44,15 +45,8 @@ export interface ServiceState {
 }
 
 /** A Deployment's counts, as {@link isSettled} judges them. */
-export interface DeploymentState {
+export interface DeploymentState extends DeploymentView {
   readonly kind: "deployment";
-  readonly name: string;
-  readonly generation: number;
-  readonly observedGeneration: number;
-  readonly wanted: number;
-  readonly pods: number;
-  readonly updated: number;
-  readonly available: number;
 }
 
 /** An event of the cluster. */
@@ -125,11 +119,7 @@ export function isSettled(world: World): boolean {
       .all("pod")
       .filter(({ app }) => names.has(app))
       .every(({ deleting, ready }) => ready && !deleting) &&
-    deployments.every(
-      ({ generation, observedGeneration, wanted, pods, updated, available }) =>
-        observedGeneration >= generation &&
-        [pods, updated, available].every((count) => count === wanted),
-    )
+    deployments.every(isRolledOut)
   );
 }
 

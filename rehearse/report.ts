@@ -115,7 +115,7 @@ function datesOf({ lab, real }: RealLife) {
 }
 
 /** Whether a workload's pods were replaced by others. */
-export function isRestarted(workload: string, lives: readonly RealLife[]): boolean {
+function isRestarted(workload: string, lives: readonly RealLife[]): boolean {
   const own = lives.filter(({ app }) => app === workload);
   const old = own.filter(({ lab }) => lab.created === undefined);
   const made = own.filter(({ lab }) => lab.created !== undefined);

@@ -81,7 +81,7 @@ export function droppedGuards(steps: readonly StepEventMetadata[]): readonly Dro
 }
 
 /** "Deployment" of `kubernetes:apps/v1:Deployment`; other types stay whole. */
-export function kindOf(type: string): string {
+function kindOf(type: string): string {
   const [provider, , kind] = type.split(":");
   return provider === "kubernetes" && kind !== undefined ? kind : type;
 }

@@ -18,7 +18,7 @@ export interface MarkdownOptions {
 const DEFAULT_LIMIT = 60_000;
 
 /** First line of a stack's report: whoever posts it replaces the comment that begins with it. */
-export function commentKey(stack: string): string {
+function commentKey(stack: string): string {
   return `<!-- llm-serving review of ${stack} -->`;
 }
 

@@ -81,7 +81,8 @@ function n(value: number): string {
   return String(Number(value.toFixed(2)));
 }
 
-function escaped(content: string): string {
+/** Text as it may stand in a picture. */
+export function escaped(content: string): string {
   return content
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

@@ -3,6 +3,7 @@ import type { Interval, RouteFate } from "../rehearse/outages.ts";
 import type { PodPhase, WorkloadTimeline } from "../rehearse/timeline.ts";
 import { duration } from "./duration.ts";
 import { outageText } from "./rehearsalMarkdown.ts";
+import { escaped } from "./svg.ts";
 
 const WIDTH = 960;
 /** The chart's left and right edge: names stand before it, what a route's clients notice behind it. */
@@ -236,8 +237,4 @@ function legend(y: number): string[] {
 
 function fixed(value: number): string {
   return String(Math.round(value * 10) / 10);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -109,10 +109,9 @@ export function rolloutState(
   const deployment = snapshot.deployments.find(({ name }) => name === target.name);
   if (deployment === undefined) return waiting(`${target.name}: not there yet`);
   const own = snapshot.pods.filter((pod) => pod.app === target.name);
-  const current = deployment.observedGeneration >= deployment.generation;
   // Pods and Deployments are watched apart: one of them may be told later than the other.
   const there = own.filter(({ phase }) => phase !== "Failed" && phase !== "Succeeded");
-  if (current && isComplete(deployment) && there.length === deployment.wanted) {
+  if (isRolledOut(deployment) && there.length === deployment.wanted) {
     return { kind: "done" };
   }
   const living = own.filter((pod) => pod.deletedAt === undefined);
@@ -128,8 +127,13 @@ export function rolloutState(
   );
 }
 
-function isComplete({ wanted, pods, updated, available }: DeploymentView): boolean {
-  return pods === wanted && updated === wanted && available === wanted;
+/** Whether the controller has seen the newest generation, and all pods are of its template and available. */
+export function isRolledOut(deployment: DeploymentView): boolean {
+  const { generation, observedGeneration, wanted, pods, updated, available } = deployment;
+  return (
+    observedGeneration >= generation &&
+    [pods, updated, available].every((count) => count === wanted)
+  );
 }
 
 function rejected(name: string, pods: readonly PodView[], since: number): RolloutState | undefined {
