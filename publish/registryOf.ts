@@ -34,15 +34,7 @@ export function registryOf(stack: string, folder = repository): Registry {
       `${PROJECT}:registry.pull is not set: nobody but you knows your registry (host/path without tag); ${remedy}`,
     );
   }
-  const ambiguous = Object.entries({ pull, push })
-    .filter(([, prefix]) => !hasHost(prefix))
-    .map(
-      ([key, prefix]) =>
-        `${PROJECT}:registry.${key} = ${prefix}: clients take its first part for a folder of their default registry ` +
-        `(a host with a dot or a port comes first); ${remedies.set(["registry", key], withPort(prefix))}`,
-    );
-  if (ambiguous.length > 0) throw new PublishError(ambiguous.join("\n"));
-  return { pull, push, maxLayerMiB };
+  return { pull: withHost(pull), push: withHost(push), maxLayerMiB };
 }
 
 /** Values of a stack file by the part of their key after `llm-serving:`. */
@@ -76,11 +68,12 @@ function problemsOf(raw: Readonly<Record<string, unknown>>, stack: string): read
   }
 }
 
-/** Whether Docker, containerd and regctl take the first part for a host. */
-function hasHost(prefix: string): boolean {
-  return /^(localhost|[^/]*[.:][^/]*)\//.test(prefix);
-}
-
-function withPort(prefix: string): string {
-  return prefix.includes("/") ? prefix.replace("/", ":443/") : `${prefix}:443/llm`;
+/**
+ * The prefix with a first part that Docker, containerd and regctl take for a host: one without dot and port would be
+ * a folder of their default registry, so that HTTPS' own port is added.
+ */
+function withHost(prefix: string): string {
+  const [first = "", ...path] = prefix.split("/");
+  const isHost = first === "localhost" || /[.:]/.test(first);
+  return isHost ? prefix : [`${first}:443`, ...path].join("/");
 }

@@ -49,14 +49,13 @@ describe("registry of a stack", () => {
       );
   });
 
-  it("is refused when clients would not take its first part for a host", () => {
-    expect(() => registry({ pull: "registry.example/llm", push: "registry-direct/llm" })).to.throw(
-      PublishError,
-      "llm-serving:registry.push = registry-direct/llm: clients take its first part for a folder of their default " +
-        "registry (a host with a dot or a port comes first); run: pulumi config set --path " +
-        "'llm-serving:registry.push' registry-direct:443/llm --stack test",
-    );
-    for (const pull of ["localhost/llm", "registry-direct:443/llm", "registry.example/a/b"]) {
+  it("begins with a host for every client, also where its name has no dot", () => {
+    expect(registry({ pull: "registry.example/llm", push: "registry-direct/llm" })).to.include({
+      pull: "registry.example/llm",
+      push: "registry-direct:443/llm",
+    });
+    expect(registry({ pull: "registry-direct" }).pull).to.equal("registry-direct:443");
+    for (const pull of ["localhost/llm", "registry-direct:5000/llm", "registry.example"]) {
       expect(registry({ pull }).pull).to.equal(pull);
     }
   });
