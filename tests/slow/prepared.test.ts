@@ -12,6 +12,9 @@ interface Live {
     readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
   };
+  readonly spec?: {
+    readonly containers?: readonly { readonly image: string }[];
+  };
   readonly status: {
     readonly phase?: string;
     readonly startTime?: string;
@@ -25,7 +28,7 @@ const PIP_SAYS = "ERROR: No matching distribution found for extra==1.0";
 
 // The Job that prepares clef-serve's next start, with the real provider, Job controller and scheduler. The lab's pods run
 // nothing: what the script does is tested in clefPackages.test.ts.
-describe("clefServe.bootstrap prepared on a lab", function () {
+describe("clefServe.bootstrap prepared and image on a lab", function () {
   this.timeout(300_000);
   const lab = useLab("test-prepared");
   let victim: Victim;
@@ -43,6 +46,18 @@ describe("clefServe.bootstrap prepared on a lab", function () {
   const server = async () => only(await list("pods", "-l=app=clef-serve"), "pod of clef-serve");
   const job = async () => only(await list("jobs"), "Job");
   const stack = (from: string, to: string) => victim.edit({ file: "Pulumi.dev.yaml", from, to });
+
+  /** The Job had succeeded before a pod of the newest template was made. */
+  async function expectJobFirst(): Promise<void> {
+    const { status } = await job();
+    const sets = await list("replicasets", "-l=app=clef-serve");
+    const newest = sets.map(({ metadata }) => Date.parse(metadata.creationTimestamp));
+    const completed = Date.parse(status.completionTime ?? "");
+    // Whole seconds, and the Job takes two.
+    expect(completed).to.be.above(Date.parse(status.startTime ?? ""));
+    expect(Math.max(...newest)).to.be.at.least(completed);
+    expect(status.conditions?.find(({ type }) => type === "Complete")?.status).to.equal("True");
+  }
 
   /** Lets every pod of the Job fail as the kubelet would say it, until `over` says so. */
   async function failJobs(over: () => boolean): Promise<number> {
@@ -86,17 +101,7 @@ describe("clefServe.bootstrap prepared on a lab", function () {
       "    image: lab.invalid/python:3.12\n    bootstrap: prepared\n    packagesClaim: packages\n",
     );
     await victim.mustUp();
-    const { status } = await job();
-    const sets = await list("replicasets", "-l=app=clef-serve");
-    const newest =
-      sets
-        .map(({ metadata }) => metadata.creationTimestamp)
-        .sort()
-        .at(-1) ?? "";
-    // Whole seconds, and the Job takes two.
-    expect(Date.parse(status.completionTime ?? "")).to.be.above(Date.parse(status.startTime ?? ""));
-    expect(Date.parse(newest)).to.be.at.least(Date.parse(status.completionTime ?? ""));
-    expect(status.conditions?.find(({ type }) => type === "Complete")?.status).to.equal("True");
+    await expectJobFirst();
     expect((await server()).status.phase).to.equal("Running");
     must(await victim.preview("--expect-no-changes"), "preview");
   });
@@ -128,6 +133,23 @@ describe("clefServe.bootstrap prepared on a lab", function () {
     expect(now.metadata.name).to.equal(failed?.metadata.name);
     expect(now.metadata.uid).to.not.equal(failed?.metadata.uid);
     expect((await server()).metadata.uid).to.not.equal(before.metadata.uid);
+  });
+
+  it("E09 pulls an image with everything in it before the old pod goes, by a Job from that image", async () => {
+    const image = `lab.invalid/clef-serve@sha256:${"5".repeat(64)}`;
+    await stack(
+      "    image: lab.invalid/python:3.12\n    bootstrap: prepared\n    packagesClaim: packages\n",
+      `    image: ${image}\n    bootstrap: image\n`,
+    );
+    await victim.mustUp();
+    await expectJobFirst();
+    const containers = (object: Live) => only(object.spec?.containers ?? [], "container");
+    const pulled = only(await list("pods", "-l=app=clef-serve-prepare"), "pod of the Job");
+    expect(containers(pulled).image).to.equal(image);
+    const serving = await server();
+    expect(serving.status.phase).to.equal("Running");
+    expect(containers(serving)).to.include({ image }).and.not.have.property("command");
+    must(await victim.preview("--expect-no-changes"), "preview");
   });
 });
 
