@@ -46,14 +46,18 @@ export function readEngineEvents(text: string): EnginePreview {
     warnings: messagesOf(diagnostics, "warning"),
     policies: events.flatMap(({ policyEvent }) => policyEvent ?? []),
     policyPacks: Object.fromEntries(
-      // A pack of a folder is called "name|local|folder".
       Object.entries(summary?.PolicyPacks ?? {}).map(([name, version]) => [
-        name.replace(/\|.*/, ""),
+        withoutPackFolders(name),
         version,
       ]),
     ),
     succeeded: summary?.result === "succeeded" && errors.length === 0,
   };
+}
+
+/** A policy pack of a folder is called "name|local|folder"; the folder is of this machine and says nothing to a reader. */
+export function withoutPackFolders(text: string): string {
+  return text.replaceAll(/\|local\|.*?(?= {2}|$)/gm, "");
 }
 
 /** The CLI writes null where the SDK's type says that there is nothing. */

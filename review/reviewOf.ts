@@ -1,6 +1,6 @@
 import type { PolicyEvent } from "@pulumi/pulumi/automation/events.js";
 import type { PreviewFacts } from "../previewFacts.ts";
-import { type EnginePreview, readEngineEvents } from "./engineEvents.ts";
+import { type EnginePreview, readEngineEvents, withoutPackFolders } from "./engineEvents.ts";
 import { maskedText, maskedValue, secretsIn } from "./maskSecrets.ts";
 import { type PodChange, podChanges } from "./podChange.ts";
 import {
@@ -98,7 +98,7 @@ export function reviewOf(args: ReviewArgs): Review {
     policies: engine.policies.map((policy) => ({ ...policy, message: shown(policy.message) })),
     policyPacks: engine.policyPacks,
     warnings: warningsOf(facts, engine).map(shown),
-    printed: shown(printed),
+    printed: shown(withoutPackFolders(printed)),
     provenance,
     provider: providerVersion(engine),
   };

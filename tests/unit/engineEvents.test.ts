@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readEngineEvents } from "../../review/engineEvents.ts";
+import { readEngineEvents, withoutPackFolders } from "../../review/engineEvents.ts";
 import { droppedGuards, resourceChanges } from "../../review/resourceChange.ts";
 import { eventLog, step } from "./reviewFixtures.ts";
 
@@ -30,6 +30,11 @@ describe("readEngineEvents", () => {
     // A CLI that was killed while it wrote.
     const cut = `${eventLog([]).replace("succeeded", "failed")}\n{"summaryEvent": {"resu`;
     expect(readEngineEvents(cut).succeeded).to.equal(false);
+  });
+
+  it("leaves the folder of a policy pack out, with blanks in it or none", () => {
+    const policies = "  llm-serving|local|/home/a b/policy  1.0.0\nerror: pack|local|/x/policy\n";
+    expect(withoutPackFolders(policies)).to.equal("  llm-serving  1.0.0\nerror: pack\n");
   });
 
   it("takes a replacement as one step, and null for what is not there", () => {
