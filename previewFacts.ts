@@ -64,13 +64,17 @@ export function previewFacts({ config, plan, cluster, change }: PreviewArgs): Pr
     coderBackend: config.coderService.backend,
     forecast: change?.forecast,
     strangers: cluster?.strangers ?? [],
-    warnings: [
-      ...(cluster?.warnings ?? []),
-      ...planWarnings(plan, workloads, { coderBackend: config.coderService.backend }),
-      ...(config.access.clients.length === 0 ? [NO_CLIENTS] : []),
-    ],
+    warnings: [...(cluster?.warnings ?? []), ...configWarnings(config, plan)],
     notes: cluster?.notes ?? [],
   };
+}
+
+/** What of a configuration works but deserves a look, one line each. */
+export function configWarnings(config: StackConfig, plan: StackPlan): readonly string[] {
+  return [
+    ...planWarnings(plan, workloadsOf(config), { coderBackend: config.coderService.backend }),
+    ...(config.access.clients.length === 0 ? [NO_CLIENTS] : []),
+  ];
 }
 
 /** The nodes with the cards that they really have: the smaller of configured and allocatable. */

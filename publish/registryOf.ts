@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { parseStackConfig } from "../config/parse.ts";
 import { ConfigError, Remedies, stackFile } from "../config/problems.ts";
 import { PROJECT, stackSchema } from "../config/schema.ts";
+import { ownValues } from "../config/stackText.ts";
 import { PublishError } from "./publishError.ts";
 
 const repository = join(import.meta.dirname, "..");
@@ -39,21 +39,14 @@ export function registryOf(stack: string, folder = repository): Registry {
 
 /** Values of a stack file by the part of their key after `llm-serving:`. */
 function sectionsOf(file: string, stack: string): Record<string, unknown> {
-  let content: unknown;
   try {
-    content = parse(readFileSync(file, "utf8"));
+    return ownValues(readFileSync(file, "utf8"));
   } catch (error) {
     const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     throw new PublishError(
       `${stackFile(stack)}: cannot be read: ${why}; name a stack whose file can (STACK=prod)`,
     );
   }
-  const { config } = (content ?? {}) as { readonly config?: Readonly<Record<string, unknown>> };
-  return Object.fromEntries(
-    Object.entries(config ?? {})
-      .filter(([key]) => key.startsWith(`${PROJECT}:`))
-      .map(([key, value]) => [key.slice(PROJECT.length + 1), value]),
-  );
 }
 
 function problemsOf(raw: Readonly<Record<string, unknown>>, stack: string): readonly string[] {

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { commitOf, git, repository } from "./git.ts";
 import type { FieldChange } from "./resourceChange.ts";
 import { stackEdits } from "./stackEdits.ts";
+import { warningsOfFile } from "./standingWarnings.ts";
 
 /** What was edited since a commit. */
 export interface Baseline {
@@ -13,6 +14,8 @@ export interface Baseline {
   readonly baseCommit: string;
   /** Keys of the stack file that differ from the base. */
   readonly edits: readonly FieldChange[];
+  /** What the base's stack file gives cause to warn of. */
+  readonly warnings: readonly string[];
   /** Files beside the stack file that differ from the base. */
   readonly changedFiles: readonly string[];
 }
@@ -45,6 +48,7 @@ export async function baselineOf(
     dirty: status.trim() !== "",
     baseCommit: baseCommit.slice(0, SHORT),
     edits: stackEdits(before, after),
+    warnings: before === undefined ? [] : warningsOfFile(before, stack),
     changedFiles: names.split("\n").filter((name) => name !== "" && name !== file),
   };
 }

@@ -16,16 +16,24 @@ export function policiesSection({ policies, policyPacks, complete }: Review): Se
   return lines.length === 0 ? undefined : { head: ["### Policies", ""], lines };
 }
 
-/** What works and deserves a look; folded away where nothing changes. */
-export function warningsSection({ warnings, facts, verdict }: Review): Section | undefined {
-  // A section of its own tells of the objects that are not the stack's.
-  const strangers = new Set(strangerWarnings(facts?.strangers ?? []));
-  const lines = listOf(warnings.filter((line) => !strangers.has(line)));
+/** What works and deserves a look. */
+export function warningsSection({ warnings, facts }: Review): Section | undefined {
+  const lines = warningLines(warnings, facts);
+  return lines.length === 0 ? undefined : { head: ["### To look at", ""], lines };
+}
+
+/** The same where it is no news, folded away. */
+export function standingWarningsSection({ standingWarnings, facts }: Review): Section | undefined {
+  const lines = warningLines(standingWarnings, facts);
   if (lines.length === 0) return undefined;
-  if (verdict !== "no change") return { head: ["### To look at", ""], lines };
-  // What stood there before and still stands is no news.
   const title = `<details><summary>To look at, as before (${lines.length})</summary>`;
   return { head: [title, ""], lines, tail: ["", "</details>"] };
+}
+
+/** A section of its own tells of the objects that are not the stack's. */
+function warningLines(warnings: readonly string[], facts: Review["facts"]): readonly string[] {
+  const strangers = new Set(strangerWarnings(facts?.strangers ?? []));
+  return listOf(warnings.filter((line) => !strangers.has(line)));
 }
 
 /** Who holds cards of the stack's nodes, and what lies in its namespace, without being its own. */

@@ -85,9 +85,9 @@ async function main(): Promise<number> {
     meanwhile(args, baseCommit),
   ]);
   const during = cpuSeconds() - before;
-  const { edits, ...compared } = tools.baseline;
+  const { edits, warnings: baseWarnings, ...compared } = tools.baseline;
   const provenance = { ...compared, base, cli: tools.cli };
-  const review = tools.reviewOf({ stack, ...run, edits, provenance });
+  const review = tools.reviewOf({ stack, ...run, edits, baseWarnings, provenance });
   const report = await tools.writeReview(review, args);
   const { isTTY, columns } = process.stdout;
   console.log(tools.reviewTerminal(review, { colour: isTTY, width: columns }));

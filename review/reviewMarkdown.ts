@@ -1,7 +1,12 @@
 import { routeText } from "../gpu/routeText.ts";
 import { changesSection, editsSection, rawSection } from "./changesMarkdown.ts";
 import { cardsSection, type Pictures, podsSection, routesSection } from "./effectsMarkdown.ts";
-import { policiesSection, strangersSection, warningsSection } from "./findingsMarkdown.ts";
+import {
+  policiesSection,
+  standingWarningsSection,
+  strangersSection,
+  warningsSection,
+} from "./findingsMarkdown.ts";
 import { code, prose } from "./markdownText.ts";
 import { type Operation, OPERATIONS } from "./resourceChange.ts";
 import type { Review } from "./reviewOf.ts";
@@ -36,6 +41,7 @@ export function reviewMarkdown(review: Review, options: MarkdownOptions = {}): s
     policiesSection(review),
     warningsSection(review),
     strangersSection(review),
+    standingWarningsSection(review),
     changesSection(review),
     rawSection(review),
   ].filter((section) => section !== undefined);

@@ -23,6 +23,8 @@ export interface ReviewArgs {
   readonly printed: string;
   /** Keys of the stack file that differ from the base. */
   readonly edits: readonly FieldChange[];
+  /** What the base's stack file gave cause to warn of. */
+  readonly baseWarnings: readonly string[];
   readonly provenance: Provenance;
 }
 
@@ -56,8 +58,10 @@ export interface Review extends Judgement {
   readonly policies: readonly PolicyEvent[];
   /** Version by name of each policy pack that ran. */
   readonly policyPacks: Readonly<Record<string, string>>;
-  /** The program's own points first, then what else warned. */
+  /** What this edit gives cause to look at: the program's own points first, then what else warned. */
   readonly warnings: readonly string[];
+  /** What deserved a look before, and still does. */
+  readonly standingWarnings: readonly string[];
   readonly printed: string;
   readonly provenance: Provenance;
   /** Version of the Kubernetes provider; undefined where the preview did not get that far. */
@@ -75,6 +79,9 @@ export function reviewOf(args: ReviewArgs): Review {
   const reached = facts?.server !== undefined;
   const secrets = secretsOf(changes, edits);
   const shown = (text: string): string => maskedText(text, secrets);
+  const warnings = warningsOf(facts, engine);
+  const stands = (line: string): boolean =>
+    changes.length === 0 || args.baseWarnings.includes(line);
   const { blockers, ...judgement } = judge({
     ...{ engine, changes, dropped, pods, outages, reached, printed },
   });
@@ -97,7 +104,8 @@ export function reviewOf(args: ReviewArgs): Review {
     edits: edits.map((edit) => masked(edit, "")),
     policies: engine.policies.map((policy) => ({ ...policy, message: shown(policy.message) })),
     policyPacks: engine.policyPacks,
-    warnings: warningsOf(facts, engine).map(shown),
+    warnings: warnings.filter((line) => !stands(line)).map(shown),
+    standingWarnings: warnings.filter(stands).map(shown),
     printed: shown(withoutPackFolders(printed)),
     provenance,
     provider: providerVersion(engine),

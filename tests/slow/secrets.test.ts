@@ -42,10 +42,14 @@ describe("secrets and state", function () {
    */
   async function review(): Promise<{ readonly blocked: boolean; readonly texts: string[] }> {
     const configFile = file().path;
-    const { edits, ...compared } = await baselineOf("dev", "HEAD", configFile);
+    const {
+      edits,
+      warnings: baseWarnings,
+      ...compared
+    } = await baselineOf("dev", "HEAD", configFile);
     const preview = await runPreview({ stack: "dev", env: lab().env, configFile });
     const provenance = { ...compared, base: "HEAD", cli: "" };
-    const result = reviewOf({ stack: "dev", ...preview, edits, provenance });
+    const result = reviewOf({ stack: "dev", ...preview, edits, baseWarnings, provenance });
     const reports = [reviewMarkdown(result), reviewTerminal(result, { colour: false })];
     const facts = JSON.stringify(preview.facts ?? {});
     return {

@@ -83,6 +83,7 @@ describe("A19 secrets in a report", () => {
       facts: previewFactsOf({ warnings: [`candle-vllm was started with ${TOKEN}`] }),
       printed: `~ value: "old-${CANARY}" => "new-${CANARY}"\n~ greeting: "was-${CANARY}" => "is-${CANARY}"`,
       edits: [{ path: "llm-serving:candleVllm.env.HF_TOKEN", before: undefined, after: CANARY }],
+      baseWarnings: [],
       provenance: {
         ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },
       },

@@ -14,6 +14,7 @@ function review(
     facts,
     printed,
     edits: [],
+    baseWarnings: [],
     provenance: {
       ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },
     },
@@ -133,7 +134,13 @@ describe("verdict", () => {
 
   it("is blocked, with the CLI's last words, when the preview did not come to its end", () => {
     const { verdict, blockers } = reviewOf({
-      ...{ stack: "prod", events: '{"resourcePreEv', facts: undefined, edits: [] },
+      ...{
+        stack: "prod",
+        events: '{"resourcePreEv',
+        facts: undefined,
+        edits: [],
+        baseWarnings: [],
+      },
       printed: "error: no stack named 'prod' found\n",
       provenance: {
         ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },

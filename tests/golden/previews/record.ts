@@ -6,6 +6,7 @@ import { ADOPT } from "../../../adopt/imports.ts";
 import { type Lab, startLab, stopLab } from "../../../lab/lab.ts";
 import { runPreview } from "../../../review/runPreview.ts";
 import { stackEdits } from "../../../review/stackEdits.ts";
+import { warningsOfFile } from "../../../review/standingWarnings.ts";
 import { must, Victim } from "../../attacks/victim.ts";
 import { startFrom } from "../../fixtures/adoption/adoption.ts";
 import { pulumi } from "../../support/lab.ts";
@@ -33,8 +34,13 @@ async function record(victim: Victim, scenario: Scenario): Promise<void> {
     const options = { stack: "dev", env, configFile: file.path, folder, policyPacks };
     const run = await runPreview(options);
     const changed = stackEdits(before, await readFile(file.path, "utf8"));
+    const baseWarnings = warningsOfFile(before, "dev");
     const changedFiles = [...new Set(program.map((edit) => edit.file))].sort();
-    keepPreview(name, { ...run, edits: changed, changedFiles }, placesOf(folder, policyPacks));
+    keepPreview(
+      name,
+      { ...run, edits: changed, baseWarnings, changedFiles },
+      placesOf(folder, policyPacks),
+    );
     console.log(`${name}: ${run.seconds.toFixed(1)} s`);
   } finally {
     await victim.undoEdits();
@@ -46,7 +52,11 @@ async function record(victim: Victim, scenario: Scenario): Promise<void> {
 async function recordBeginnings(lab: Lab): Promise<void> {
   const keep = async (name: string, variables: Readonly<Record<string, string>> = {}) => {
     const run = await runPreview({ stack: "dev", env: { ...lab.env, ...variables } });
-    keepPreview(name, { ...run, edits: [], changedFiles: [] }, placesOf(repository, []));
+    keepPreview(
+      name,
+      { ...run, edits: [], baseWarnings: [], changedFiles: [] },
+      placesOf(repository, []),
+    );
     console.log(`${name}: ${run.seconds.toFixed(1)} s`);
   };
   await keep("first-installation");

@@ -12,6 +12,8 @@ export interface RecordedPreview {
   readonly printed: string;
   /** What the scenario edited in the stack file. */
   readonly edits: readonly FieldChange[];
+  /** What the stack file gave cause to warn of before. */
+  readonly baseWarnings: readonly string[];
   /** Files of the program that the scenario edited. */
   readonly changedFiles: readonly string[];
 }
