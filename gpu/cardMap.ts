@@ -104,9 +104,9 @@ function legend(
   holders: readonly CardHolder[],
 ): readonly string[] {
   if (style.idle !== "·") return [];
-  const entries = labels.map((label, index) => {
-    const holder = { label, cards: 1 };
-    return `${style.paint(holder, ` ${letters[index] ?? "?"} `)} ${label}`;
+  const entries = presentLabels(labels, holders).map((label) => {
+    const letter = letters[labels.indexOf(label)] ?? "?";
+    return `${style.paint({ label, cards: 1 }, ` ${letter} `)} ${label}`;
   });
   const stranger = holders.find((holder) => holder.unmanaged === true);
   if (stranger !== undefined) entries.push(`${style.paint(stranger, " # ")} unmanaged`);
@@ -118,9 +118,21 @@ export function holdersOf(rows: readonly CardRow[]): readonly CardHolder[] {
   return rows.flatMap(({ slots }) => slots.filter((slot) => slot !== undefined));
 }
 
-/** The workloads among holders, each once; their order gives each its letter and colour. */
+/** The stack's own, which have the same letter and colour in every map. */
+const WORKLOADS = ["clef-serve", "candle-vllm", "candle-vllm-next", "reasoning"];
+
+/** Workloads, the stack's own and any others among holders; their order gives each its letter and colour. */
 export function workloadLabels(holders: readonly CardHolder[]): readonly string[] {
-  return [...new Set(holders.filter((h) => h.unmanaged !== true).map((h) => h.label))];
+  const managed = holders.filter(({ unmanaged }) => unmanaged !== true);
+  return [...new Set([...WORKLOADS, ...managed.map(({ label }) => label)])];
+}
+
+/** Those of the labels that sit on some card. */
+export function presentLabels(
+  labels: readonly string[],
+  holders: readonly CardHolder[],
+): readonly string[] {
+  return labels.filter((label) => holders.some((holder) => holder.label === label));
 }
 
 /** One line of at most `width` columns for each pod that holds cards and is not managed here. */

@@ -1,5 +1,11 @@
 import { type Cell, cellsOf, letters } from "../gpu/cardCells.ts";
-import { holdersOf, type NodeCards, strangerLines, workloadLabels } from "../gpu/cardMap.ts";
+import {
+  holdersOf,
+  type NodeCards,
+  presentLabels,
+  strangerLines,
+  workloadLabels,
+} from "../gpu/cardMap.ts";
 import { type CardRow, cardRows } from "../gpu/cardRows.ts";
 import { nameColumn, shorten } from "../gpu/shorten.ts";
 import { type Colours, palettes, type Theme } from "./palette.ts";
@@ -147,9 +153,10 @@ class CardPicture {
 
   /** What the letters stand for, as many to a line as there is room for. */
   #legend(): void {
-    const strangers = holdersOf(this.#rows).filter(({ unmanaged }) => unmanaged === true);
+    const holders = holdersOf(this.#rows);
+    const strangers = holders.filter(({ unmanaged }) => unmanaged === true);
     const entries = [
-      ...this.#labels.map((label) => ({ label, cards: 1 })),
+      ...presentLabels(this.#labels, holders).map((label) => ({ label, cards: 1 })),
       ...strangers.slice(0, 1),
     ];
     let x = MARGIN;

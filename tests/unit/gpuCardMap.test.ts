@@ -122,6 +122,18 @@ describe("cardMap", () => {
     ]);
   });
 
+  it("gives each workload the same letter and colour on every map, whoever sits beside it", () => {
+    const map = (...pods: readonly (readonly [string, number])[]) =>
+      cardMap([node(8, ...pods)], { width: 60, colour: true });
+    const reasoning = "\u001b[30;43m D \u001b[0m reasoning";
+    expect(map(["reasoning", 1])).to.include(reasoning);
+    const all = map(["reasoning", 1], ["candle-vllm", 2], ["clef-serve", 1]);
+    expect(all).to.include(reasoning);
+    expect(stripVTControlCharacters(all)).to.match(
+      /A {2}clef-serve {3}B {2}candle-vllm {3}D {2}reasoning/,
+    );
+  });
+
   it("colours cells without moving them, and not unless asked", () => {
     const state = [node(4, ["clef-serve", 1], ["candle-vllm", 2])];
     const coloured = cardMap(state, { colour: true });
