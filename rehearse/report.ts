@@ -12,10 +12,14 @@ import { timelines, type WorkloadTimeline } from "./timeline.ts";
 export interface CardWait {
   readonly pod: string;
   readonly workload: string;
-  /** Real seconds; up to the end of the recording when it never got one. */
+  /** Real seconds; up to the end of the recording when it still waits. */
   readonly seconds: number;
-  readonly gotOne: boolean;
-  /** It waited longer than its donor's grace and 30 s, or nothing was left that could free a card. */
+  /**
+   * Withdrawn: its Deployment no longer wants it. Where an edit changes both replicas and template, the controller may
+   * make a pod of the old template first, and takes it back.
+   */
+  readonly end: "got one" | "withdrawn" | "still waits";
+  /** It waited longer than its donor's grace and 30 s, or still waits when everything has come to rest. */
   readonly stuck: boolean;
   /** What the scheduler said last. */
   readonly reason: string;
@@ -126,8 +130,10 @@ function cardWaitsOf({ changes }: Recording, lives: readonly RealLife[], end: nu
   return lives
     .filter(({ waitedForCard }) => waitedForCard)
     .map((life) => {
-      const { created = 0, bound } = life.real;
-      const until = bound ?? life.real.deleted ?? end;
+      const { created = 0, bound, deleted } = life.real;
+      const until = bound ?? deleted ?? end;
+      const fate =
+        bound !== undefined ? "got one" : deleted !== undefined ? "withdrawn" : "still waits";
       const donors = lives.filter(
         ({ node, cards, real }) =>
           node === life.node &&
@@ -144,15 +150,16 @@ function cardWaitsOf({ changes }: Recording, lives: readonly RealLife[], end: nu
         pod: life.name,
         workload: life.app,
         seconds,
-        gotOne: bound !== undefined,
-        stuck: bound === undefined || seconds > patience + PATIENCE_SECONDS,
+        end: fate,
+        stuck: fate === "still waits" || seconds > patience + PATIENCE_SECONDS,
         reason: (reasons.at(-1) ?? "no card is free").split(" preemption:")[0] ?? "",
       };
     });
 }
 
-function describeStuck({ pod, seconds, gotOne, reason }: CardWait): string {
-  const how = gotOne ? `waited ${Math.round(seconds)} s for a card` : "never gets a card";
+function describeStuck({ pod, seconds, end, reason }: CardWait): string {
+  const how =
+    end === "still waits" ? "never gets a card" : `waited ${Math.round(seconds)} s for a card`;
   return `${pod} ${how}: ${reason}`;
 }
 

@@ -70,9 +70,13 @@ function waitText({ gaps, waitingSeconds }: RouteFate): string {
   return gaps.length === 0 ? "-" : duration(waitingSeconds);
 }
 
-function waited({ pod, seconds, gotOne, stuck }: CardWait): string {
-  const how = gotOne ? duration(seconds) : `${duration(seconds)} and still`;
-  return `${pod}, ${how}${stuck ? " (stuck)" : ""}`;
+function waited({ pod, seconds, end, stuck }: CardWait): string {
+  const notes = {
+    "got one": "",
+    withdrawn: " until it was withdrawn",
+    "still waits": " and still",
+  };
+  return `${pod}, ${duration(seconds)}${notes[end]}${stuck ? " (stuck)" : ""}`;
 }
 
 function identityText({ coderPredictor: { before, after, kept } }: RehearsalReport): string {

@@ -75,6 +75,27 @@ describe("verdict of a rehearsal", () => {
     ]);
   });
 
+  it("passes a pod of the old template that the controller makes and takes back, and says so", () => {
+    const recording = waiting(undefined)
+      .pod(160, "reasoning-new", { node: undefined, unschedulable: NO_CARD, deleting: true }, true)
+      .recording(4200);
+    const report = reportOf(recording);
+    expect(report.failures).to.deep.equal([]);
+    expect(report.cardWaits).to.have.length(1);
+    expect(report.cardWaits[0]).to.include({ end: "withdrawn", stuck: false });
+    expect(rehearsalMarkdown(report, "x.svg")).to.include(
+      "reasoning-new, 0 s until it was withdrawn",
+    );
+  });
+
+  it("fails one that it takes back only after longer than that", () => {
+    const gone = { node: undefined, unschedulable: NO_CARD, deleting: true };
+    const recording = waiting(undefined).pod(95_000, "reasoning-new", gone, true).recording(99_000);
+    expect(reportOf(recording).failures).to.deep.equal([
+      "reasoning-new waited 95 s for a card: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
+    ]);
+  });
+
   it("passes on what the CLI complained of", () => {
     const refusal = "pulumi up failed: error: no";
     expect(reportOf(restart().recording(5800), { refusal }).failures).to.deep.equal([refusal]);
