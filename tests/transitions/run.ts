@@ -2,8 +2,8 @@
 import { interrupt } from "../../rehearse/interrupt.ts";
 import { describe, transitions } from "./transitions.ts";
 
-/** Labs at once: more would only wait for the processor. */
-const LANES = 2;
+/** Labs at once: while the pods of one come and go, the others keep two processors busy. */
+const LANES = 3;
 
 /** A number from the environment. @throws Error when it is none */
 function number(name: string, preset: string): number {
