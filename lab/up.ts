@@ -1,7 +1,7 @@
 // `make up`: the lab, the dev stack on it, and what runs where in the end.
-import { spawn } from "node:child_process";
 import { cardMap, type NodeCards } from "../gpu/cardMap.ts";
-import { type Lab, startLab } from "./lab.ts";
+import { foreground } from "./foreground.ts";
+import { startLab } from "./lab.ts";
 import { run } from "./run.ts";
 
 /** The stack's outputs that the summary shows; see config.md's list. */
@@ -36,27 +36,10 @@ export function summary(outputs: Outputs, colour: boolean): string {
   return ["", cardMap(nodes, { colour }), "", ...lines, ""].join("\n");
 }
 
-/** Runs the real CLI in the foreground. @returns its exit code */
-async function pulumi(lab: Lab, ...args: string[]): Promise<number> {
-  const child = spawn("pulumi", args, { env: lab.env, stdio: "inherit" });
-  return new Promise((resolve, reject) => {
-    child.on("error", reject).on("close", (code) => {
-      resolve(code ?? 1);
-    });
-  });
-}
-
 async function main(): Promise<number> {
   const lab = await startLab({ log: console.log });
-  const code = await pulumi(
-    lab,
-    "up",
-    "--stack",
-    "dev",
-    "--yes",
-    "--skip-preview",
-    "--suppress-outputs",
-  );
+  const args = ["up", "--stack", "dev", "--yes", "--skip-preview", "--suppress-outputs"];
+  const code = await foreground("pulumi", args, lab.env);
   if (code !== 0) return code;
   const signal = new AbortController().signal;
   const json = await run(

@@ -1,0 +1,26 @@
+import { spawn } from "node:child_process";
+
+/**
+ * Runs a program in the foreground, on this process's own terminal. Ctrl-C reaches it by itself: it ends in its own time,
+ * and this process with it, so that `pulumi up` can still save its state.
+ * @returns its exit code; 1 when a signal ended it
+ * @throws Error when it cannot be started
+ */
+export async function foreground(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const child = spawn(program, args, { env, stdio: "inherit" });
+  const ignore = (): void => undefined;
+  process.on("SIGINT", ignore);
+  try {
+    return await new Promise((resolve, reject) => {
+      child.on("error", reject).on("close", (code) => {
+        resolve(code ?? 1);
+      });
+    });
+  } finally {
+    process.off("SIGINT", ignore);
+  }
+}
