@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { expect } from "chai";
+import { Alerts } from "../../components/alerts.ts";
 import { CoderPredictor } from "../../components/coderPredictor.ts";
-import { registered } from "../support/mocks.ts";
+import { Reviewer } from "../../components/reviewer.ts";
+import { type Registered, registered } from "../support/mocks.ts";
 import { completed, runProgram, stackFile } from "../support/program.ts";
 import { knownUrns } from "./formerUrns.ts";
 
@@ -23,10 +25,20 @@ function lost(wanted: readonly string[], known: ReadonlySet<string>): string[] {
   return wanted.filter((urn) => !found.has(urn));
 }
 
+/** What a stack has only on a cluster with the Prometheus operator, or with `access.reviewer`. */
+function optional(stack: string): Promise<readonly Registered[]> {
+  return registered(stack, () => {
+    const rules = { backend: "candle-vllm", workloads: [], gpuNodes: [] };
+    new Alerts("alerts", { stack, kinds: ["PrometheusRule", "PodMonitor"], ...rules });
+    new Reviewer("reviewer", { stack });
+  });
+}
+
 describe("names are a contract", () => {
   for (const stack of ["dev", "prod"]) {
     it(`finds every name of the committed list in ${stack}, by itself or by an alias`, async () => {
-      const { resources } = await runProgram(stack, completed(stackFile(stack)));
+      const { resources: always } = await runProgram(stack, completed(stackFile(stack)));
+      const resources = [...always, ...(await optional(stack))];
       const own = resources.map(({ urn }) => withoutStack(urn));
       if (process.env.UPDATE_GOLDEN === "1") {
         const all = new Set([...committed(), ...own]);

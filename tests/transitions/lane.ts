@@ -7,8 +7,11 @@ import { Stage } from "../../rehearse/stage.ts";
 import { workloadsOf } from "../../stackPlan.ts";
 import { configOf, FIRST, NODES, type State, textOf } from "./state.ts";
 
-/** Seconds of real time for which one second of a lane's lab stands. */
-export const TIME_SCALE = 20;
+/**
+ * Seconds of real time for which one second of a lane's lab stands. With 20, the CLI on a busy machine took longer
+ * between two updates than the shortest grace, so that pods got cards in another order than in reality.
+ */
+export const TIME_SCALE = 10;
 
 const workloads = workloadsOf(configOf(FIRST));
 
