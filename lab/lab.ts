@@ -9,6 +9,7 @@ import {
   checkedLabName,
   fingerprintOf,
   labContext,
+  labOfBackend,
   labPaths,
   labVariables,
   parsedRecord,
@@ -146,6 +147,30 @@ export async function labStatus(
   }
   const server = `https://127.0.0.1:${record.apiServerPort}`;
   return { running: true, text: `running, API server at ${server}, folder ${paths.folder}` };
+}
+
+/** Name of the lab of this clone whose env file the caller's shell has read; undefined without one. */
+export async function labOfShell(): Promise<string | undefined> {
+  const root = await realpath(defaultRoot).catch(() => defaultRoot);
+  return labOfBackend(process.env.PULUMI_BACKEND_URL, root);
+}
+
+/**
+ * Environment of a lab that runs, whatever options it was made with: unlike `startLab`, this rebuilds nothing.
+ * @throws Error with the next command when it does not run
+ */
+export async function runningLabEnv(
+  name: string,
+  log: (line: string) => void,
+): Promise<Readonly<Record<string, string>>> {
+  const { running, text } = await labStatus(name);
+  if (!running) {
+    throw new Error(
+      `lab ${name}, whose environment this shell has: ${text}; run \`make lab NAME=${name}\`, or use a new shell for ${defaultLabName}`,
+    );
+  }
+  const paths = labPaths(join(await realpath(defaultRoot), name));
+  return childEnv(paths, await resolveToolchain({ log }));
 }
 
 interface LockedLab {

@@ -1,6 +1,6 @@
 // Names, paths and texts of a lab's folder; no processes here.
 import { createHash } from "node:crypto";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** Name of the kubeconfig context of every lab, so that one Pulumi.dev.yaml fits all of them. */
@@ -62,6 +62,18 @@ export function labVariables(paths: LabPaths, pulumiHome: string): Record<string
     PULUMI_CONFIG_PASSPHRASE: labPassphrase,
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
+}
+
+/**
+ * The lab whose state a Pulumi backend is, as its env file sets it.
+ * @param backend value of PULUMI_BACKEND_URL
+ * @param root folder of all labs, as a real path
+ * @returns its name; undefined for every other backend
+ */
+export function labOfBackend(backend: string | undefined, root: string): string | undefined {
+  if (backend === undefined) return undefined;
+  const name = basename(dirname(backend));
+  return backend === pathToFileURL(labPaths(join(root, name)).state).href ? name : undefined;
 }
 
 /** `path` with `prefix` in front, unless it already starts with it. */

@@ -1,8 +1,9 @@
 // `make up`: the lab, the dev stack on it, and what runs where in the end.
 import { cardMap, type NodeCards } from "../gpu/cardMap.ts";
 import { foreground } from "./foreground.ts";
-import { startLab } from "./lab.ts";
+import { labOfShell } from "./lab.ts";
 import { run } from "./run.ts";
+import { devEnvironment } from "./stackEnvironment.ts";
 
 /** The stack's outputs that the summary shows; see config.md's list. */
 interface Outputs {
@@ -37,19 +38,14 @@ export function summary(outputs: Outputs, colour: boolean): string {
 }
 
 async function main(): Promise<number> {
-  const lab = await startLab({ log: console.log });
+  const env = await devEnvironment(console.log);
   const args = ["up", "--stack", "dev", "--yes", "--skip-preview", "--suppress-outputs"];
-  const code = await foreground("pulumi", args, lab.env);
+  const code = await foreground("pulumi", args, env);
   if (code !== 0) return code;
   const signal = new AbortController().signal;
-  const json = await run(
-    "pulumi",
-    ["stack", "output", "--json", "--stack", "dev"],
-    lab.env,
-    signal,
-  );
+  const json = await run("pulumi", ["stack", "output", "--json", "--stack", "dev"], env, signal);
   console.log(summary(JSON.parse(json) as Outputs, process.stdout.isTTY));
-  console.log("To use the lab in this shell: . .lab/env");
+  if ((await labOfShell()) === undefined) console.log("To use the lab in this shell: . .lab/env");
   return 0;
 }
 

@@ -12,6 +12,7 @@ import {
   kubectl,
   kubectlJson,
   memoryMiBOf,
+  runIn,
   useLab,
 } from "../support/lab.ts";
 
@@ -133,6 +134,27 @@ describe("a lab", function () {
         "-o=jsonpath={.status.readyReplicas}",
       ),
     ).to.equal("1");
+  });
+
+  it("is the lab of `make preview` in a shell that has its environment, and stays as it is", async () => {
+    const print = ["lab/withEnvironment.ts", "dev", "printenv", "KUBECONFIG", "PULUMI_BACKEND_URL"];
+    const pids = await processesOf(lab().folder);
+    // The backend tells which lab: a kubeconfig of the user's must not be used with its stack.
+    const env = { KUBECONFIG: "/dev/null" };
+    const { code, stdout, stderr } = await runIn(lab(), process.execPath, print, { env });
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal(`${lab().kubeconfig}\n${lab().env.PULUMI_BACKEND_URL ?? ""}\n`);
+    expect(stderr).to.contain("stack dev: on lab test-lab, whose environment this shell has");
+    expect(await processesOf(lab().folder)).to.deep.equal(pids);
+  });
+
+  it("that has been stopped is not made again by `make preview` in a shell that has its environment", async () => {
+    const backend = (lab().env.PULUMI_BACKEND_URL ?? "").replace("/test-lab/", "/test-lab-gone/");
+    const print = ["lab/withEnvironment.ts", "dev", "true"];
+    const env = { PULUMI_BACKEND_URL: backend };
+    const { code, stderr } = await runIn(lab(), process.execPath, print, { env });
+    expect(code).to.equal(1);
+    expect(stderr).to.contain("not there; run `make lab NAME=test-lab-gone`");
   });
 
   it("keeps a pod Pending that asks for more cards than are free", async () => {

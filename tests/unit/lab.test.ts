@@ -5,6 +5,7 @@ import {
   envFileText,
   fingerprintOf,
   kubeconfigText,
+  labOfBackend,
   labPaths,
   labVariables,
   parsedRecord,
@@ -49,6 +50,23 @@ describe("the env file of a lab", () => {
 
   it("exports: a child process sees them", () => {
     expect(after(text, `$(/bin/sh -c 'printf %s "$PULUMI_HOME"')`)).to.equal("/pulumi home");
+  });
+});
+
+describe("labOfBackend", () => {
+  const of = (folder: string, root = "/some where/.lab"): string | undefined =>
+    labOfBackend(labVariables(labPaths(folder), "/home").PULUMI_BACKEND_URL, root);
+
+  it("knows a lab by the backend that its env file sets", () => {
+    expect(of("/some where/.lab/break-a")).to.equal("break-a");
+  });
+  it("knows no lab by another clone's lab, another backend or none", () => {
+    expect(of("/other/.lab/break-a")).to.equal(undefined);
+    expect(labOfBackend("file:///some%20where/.lab/break-a", "/some where/.lab")).to.equal(
+      undefined,
+    );
+    expect(labOfBackend("s3://bucket/break-a/state", "/some where/.lab")).to.equal(undefined);
+    expect(labOfBackend(undefined, "/some where/.lab")).to.equal(undefined);
   });
 });
 
