@@ -25,8 +25,11 @@ const MODEL_PATH = /^\/models(\/(?!\.{1,2}(\/|$))[\w.+@=-]+)+$/;
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/;
 const PART = "[a-z0-9]+([._-]+[a-z0-9]+)*";
 const PORT = ":[0-9]{1,5}";
+/** 1..65535. */
+const REAL_PORT =
+  ":(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})";
 /** Where images lie: host, port and path. */
-export const REPOSITORIES = new RegExp(`^${PART}(${PORT})?(/${PART})*$`);
+const REPOSITORIES = new RegExp(`^${PART}(${REAL_PORT})?(/${PART})*$`);
 /** A port needs a path behind it: in `x:1`, the 1 is a tag. */
 const IMAGE = new RegExp(
   `^${PART}((${PORT})?(/${PART})+)?(:(?!latest$)\\w[\\w.-]{0,127}|@sha256:[0-9a-f]{64})$`,
@@ -75,6 +78,24 @@ export const modelPath = (description: string, example: string) =>
 /** A size that need not be whole, above 0. */
 export const size = (max: number, example: number, description: string) =>
   z.number().positive().max(max).describe(description).register(hints, { example });
+
+/** A registry's host, and the path below which images lie in it. */
+export const repositories = (description: string, example: string) =>
+  z.string().regex(REPOSITORIES).describe(description).register(hints, {
+    allowed: "host/path without tag",
+    example,
+    wrong: wrongRepositories,
+  });
+
+/** Why a text is no place for images. */
+function wrongRepositories(prefix: string): string | undefined {
+  if (prefix.includes("://")) return "begins with a scheme";
+  if (prefix.includes("@")) return "holds a login, which docker login keeps, or a digest";
+  const port = /^[^/]*:([0-9]+)(\/|$)/.exec(prefix)?.[1];
+  return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
+    ? undefined
+    : "a port is 1..65535";
+}
 
 /**
  * A container image.

@@ -1,7 +1,7 @@
 import type { Field, Path } from "./fields.ts";
 import { sampleYaml } from "./fields.ts";
 import { PROJECT } from "./schema.ts";
-import { HIDDEN, isSecretName, isSecretValue } from "./secrets.ts";
+import { HIDDEN, isSecretName, isSecretValue, withoutPassword } from "./secrets.ts";
 
 /** One thing that is wrong with a stack's configuration. */
 export interface Problem {
@@ -73,7 +73,7 @@ export function shown(path: Path, value: unknown): string {
     return HIDDEN;
   }
   if (typeof value === "string") {
-    return isSecretValue(value) ? HIDDEN : clip(JSON.stringify(value));
+    return isSecretValue(value) ? HIDDEN : clip(JSON.stringify(withoutPassword(value)));
   }
   return typeof value === "bigint" || typeof value === "number" || typeof value === "boolean"
     ? String(value)

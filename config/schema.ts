@@ -12,7 +12,7 @@ import {
   MODEL_NAME,
   modelPath,
   objectName,
-  REPOSITORIES,
+  repositories,
   size,
   text,
   UUID,
@@ -218,15 +218,11 @@ const candleEngine = (description: string) =>
 
 const registry = z
   .strictObject({
-    pull: text(
-      REPOSITORIES,
-      "host/path without tag",
+    pull: repositories(
       "Repository prefix that the nodes pull from.",
       "registry.example/llm",
     ).optional(),
-    push: text(
-      REPOSITORIES,
-      "host/path without tag",
+    push: repositories(
       "Repository prefix that builds push to. Default: pull.",
       "registry-direct/llm",
     ).optional(),

@@ -53,3 +53,8 @@ export function isSecretValue(text: string): boolean {
   const head = text.slice(0, 10_000);
   return SECRET_VALUES.some((shape) => shape.test(head));
 }
+
+/** The text with what stands for a password hidden: `user:(hidden)@host`. A digest behind the @ is none. */
+export function withoutPassword(text: string): string {
+  return text.replace(/^([^:@/]*):.+@(?!sha[0-9]+:)/s, `$1:${HIDDEN}@`);
+}

@@ -49,6 +49,34 @@ describe("registry of a stack", () => {
       );
   });
 
+  it("takes a port that exists, and says what is wrong with any other", () => {
+    for (const port of [1, 443, 5000, 59_999, 65_535]) {
+      const pull = `registry.example:${port}/llm`;
+      expect(registry({ pull }).pull).to.equal(pull);
+    }
+    for (const port of [0, 65_536, 65_540, 65_600, 66_000, 70_000, 99_999]) {
+      const push = `registry.example:${port}/llm`;
+      expect(() => registry({ pull: "registry.example/llm", push })).to.throw(
+        PublishError,
+        `llm-serving:registry.push = "${push}": a port is 1..65535 (host/path without tag); run: `,
+      );
+    }
+  });
+
+  it("is refused with a login in it, whose password is not printed", () => {
+    for (const password of ["canary", "can:ary", "can/ary", "can@ary"]) {
+      expect(() => registry({ push: `user:${password}@registry.example/llm` }))
+        .to.throw(
+          PublishError,
+          'registry.push = "user:(hidden)@registry.example/llm": holds a login, which docker login keeps, or a digest',
+        )
+        .with.property("message")
+        .that.does.not.include("ary");
+    }
+    const push = `registry.example:5000/llm@sha256:${"a".repeat(8)}`;
+    expect(() => registry({ push })).to.throw(PublishError, `= "${push}": holds a login`);
+  });
+
   it("begins with a host for every client, also where its name has no dot", () => {
     expect(registry({ pull: "registry.example/llm", push: "registry-direct/llm" })).to.include({
       pull: "registry.example/llm",
