@@ -36,6 +36,8 @@ export interface PreviewFacts {
   readonly forecast?: Forecast | undefined;
   /** Objects of the namespace that are not this stack's, such as "ConfigMap notes". */
   readonly strangers: readonly string[];
+  /** Where hands have made the cluster another one than the stack says, one line each; among the warnings too. */
+  readonly drift: readonly string[];
   /** What works but deserves a look, one line each, cluster first. */
   readonly warnings: readonly string[];
   /** What could not be checked, one line each. */
@@ -64,6 +66,7 @@ export function previewFacts({ config, plan, cluster, change }: PreviewArgs): Pr
     coderBackend: config.coderService.backend,
     forecast: change?.forecast,
     strangers: cluster?.strangers ?? [],
+    drift: cluster?.drift ?? [],
     warnings: [...(cluster?.warnings ?? []), ...configWarnings(config, plan)],
     notes: cluster?.notes ?? [],
   };

@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
+import { isOurs, type ManagedFields, PUT_BACK } from "./byHand.ts";
 import { coderServiceSpec } from "../components/coderPredictor.ts";
 import { CODER_PREDICTOR, NAMESPACE } from "../components/names.ts";
 import type { CoderServiceConfig } from "../config.ts";
 
 /** Spec of the live Service coder-predictor, or that there is none. */
-export type LiveCoderService = { readonly spec?: unknown } | "absent";
+export type LiveCoderService =
+  | {
+      readonly spec?: unknown;
+      readonly metadata?: { readonly managedFields?: readonly ManagedFields[] };
+    }
+  | "absent";
 
 /**
  * Where the live coder-predictor is not what the program says, one line each. A plain preview compares with the state:
@@ -23,7 +29,9 @@ export function coderServiceWarnings(
     ];
   }
   const found = (live.spec ?? {}) as Readonly<Record<string, unknown>>;
-  return Object.entries(coderServiceSpec(backend)).flatMap(([field, wanted]) => {
+  // The selector changes in every handoff: coderServiceDrift tells of it, since it knows who set it.
+  const constant = Object.entries(coderServiceSpec(backend)).filter(([key]) => key !== "selector");
+  return constant.flatMap(([field, wanted]) => {
     const value = field === "ports" ? portsOf(found[field]) : found[field];
     if (isDeepStrictEqual(plain(value), plain(wanted))) return [];
     return [
@@ -31,6 +39,22 @@ export function coderServiceWarnings(
         "preview plans no change of it, a hand did that, and only `pulumi up --refresh --skip-preview` puts it back",
     ];
   });
+}
+
+/** That the live coder-predictor selects pods by a hand's choice, or nothing. */
+export function coderServiceDrift(
+  live: LiveCoderService | undefined,
+  { backend }: CoderServiceConfig,
+): string[] {
+  if (live === undefined || live === "absent") return [];
+  const { selector } = (live.spec ?? {}) as { readonly selector?: unknown };
+  const wanted = coderServiceSpec(backend).selector;
+  if (isDeepStrictEqual(plain(selector), plain(wanted))) return [];
+  if (isOurs(live.metadata?.managedFields ?? [], "selector")) return [];
+  return [
+    `Service ${NAMESPACE}/${CODER_PREDICTOR}: spec.selector is ${text(selector)} in the cluster, by a hand, and ` +
+      `${text(wanted)} in the stack; ${PUT_BACK}`,
+  ];
 }
 
 /** Ports without a nodePort of 0 and the like: what the program states, in its order of fields. */

@@ -5,7 +5,8 @@ import type { NodeCards } from "../gpu/cardMap.ts";
 import type { PodNow } from "../gpu/forecast.ts";
 import type { LiveGpus } from "../gpu/pool.ts";
 import { workloadsOf } from "../stackPlan.ts";
-import { coderServiceWarnings, selectedBackend } from "./coderService.ts";
+import { scaledByHand, templatesByHand } from "./byHand.ts";
+import { coderServiceDrift, coderServiceWarnings, selectedBackend } from "./coderService.ts";
 import type { ClusterFacts, ObjectName } from "./facts.ts";
 import {
   holdersOf,
@@ -52,7 +53,9 @@ export interface ClusterState {
   readonly coderBackend: string | undefined;
   /** Why the stack cannot work on this cluster, one line each. */
   readonly problems: readonly string[];
-  /** What works but deserves a look, one line each. */
+  /** Where hands have made the cluster another one than the stack says, one line each: no update puts that back. */
+  readonly drift: readonly string[];
+  /** What works but deserves a look, one line each; the drift too. */
   readonly warnings: readonly string[];
   /** What could not be checked, one line each. */
   readonly notes: readonly string[];
@@ -71,6 +74,12 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
     facts.guard === undefined || !config.cluster.admissionGuard
       ? { warnings: [], notes: [] }
       : admissionGuardFindings(facts.guard);
+  const drift = adopting
+    ? []
+    : [
+        ...scaledByHand(facts.objects, workloads),
+        ...coderServiceDrift(facts.coderService, config.coderService),
+      ];
   const strangers = strangersOf(facts.objects, [...wanted, ...references], stack);
   return {
     server: facts.server,
@@ -87,7 +96,10 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...removedHolders(holders, workloads),
       ...missing.problems,
     ],
+    drift,
     warnings: [
+      ...drift,
+      ...(adopting ? [] : templatesByHand(facts.objects)),
       ...nodeWarnings(gpuNodes, live),
       ...holderWarnings(holders, workloads, now),
       ...missing.warnings,

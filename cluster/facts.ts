@@ -9,6 +9,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { LiveGuard } from "../components/admissionGuard.ts";
 import type { MonitoringKind } from "../components/names.ts";
+import type { ManagedFields } from "./byHand.ts";
 import type { LiveCoderService } from "./coderService.ts";
 
 /** The client's models are classes; facts are plain data, so that a test can write them down. */
@@ -27,7 +28,7 @@ export type LiveContainer = Plain<V1Container>;
 export type LiveContainerStatus = Plain<V1ContainerStatus>;
 export type LiveTaint = Plain<V1Taint>;
 
-/** Kinds of which existence and metadata are read; never their content. */
+/** Kinds of which existence and metadata are read; never their content, but for replicas of a Deployment. */
 export type LiveKind =
   | "Namespace"
   | "Deployment"
@@ -50,6 +51,10 @@ export interface ObjectName {
 export interface LiveObject {
   readonly kind: LiveKind;
   readonly metadata: Pick<Plain<V1ObjectMeta>, "name" | "annotations" | "ownerReferences">;
+  /** Of a Deployment: its spec.replicas. */
+  readonly replicas?: number | undefined;
+  /** Of a Deployment: who set which fields. */
+  readonly managedFields?: readonly ManagedFields[] | undefined;
 }
 
 /** What the live cluster says, as read in one moment. */

@@ -22,7 +22,8 @@ const metadataOf = (form: string) =>
 
 /** What an object of any kind has in common. */
 interface WithMetadata {
-  readonly metadata?: LiveObject["metadata"];
+  readonly metadata?: LiveObject["metadata"] & Pick<LiveObject, "managedFields">;
+  readonly spec?: unknown;
 }
 
 /** What a list of any kind has in common; an empty list of metadata has `items: null`, whatever the client's types say. */
@@ -104,7 +105,7 @@ async function readObjects(
   const here = { namespace: NAMESPACE };
   const metadata = metadataOf("PartialObjectMetadataList");
   const lists: readonly (readonly [LiveKind, Promise<Listed>])[] = [
-    ["Deployment", apps.listNamespacedDeployment(here, metadata)],
+    ["Deployment", apps.listNamespacedDeployment(here)],
     ["StatefulSet", apps.listNamespacedStatefulSet(here, metadata)],
     ["DaemonSet", apps.listNamespacedDaemonSet(here, metadata)],
     ["Job", kubeConfig.makeApiClient(BatchV1Api).listNamespacedJob(here, metadata)],
@@ -143,9 +144,14 @@ async function existing(
 
 function liveObject(
   kind: LiveKind,
-  { metadata: { name = "", annotations = {}, ownerReferences = [] } = {} }: WithMetadata,
+  {
+    metadata: { name = "", annotations = {}, ownerReferences = [], managedFields } = {},
+    spec,
+  }: WithMetadata,
 ): LiveObject {
-  return { kind, metadata: { name, annotations, ownerReferences } };
+  const object = { kind, metadata: { name, annotations, ownerReferences } };
+  if (kind !== "Deployment") return object;
+  return { ...object, managedFields, replicas: (spec as { readonly replicas?: number }).replicas };
 }
 
 async function unlessForbidden(

@@ -77,13 +77,15 @@ export function reviewOf(args: ReviewArgs): Review {
   const pods = podChanges(changes);
   const outages = facts === undefined ? [] : routeOutages(facts, pods, changes);
   const reached = facts?.server !== undefined;
+  const drift = facts?.drift ?? [];
   const secrets = secretsOf(changes, edits);
   const shown = (text: string): string => maskedText(text, secrets);
-  const warnings = warningsOf(facts, engine);
+  // What blocks stands at the top already.
+  const warnings = warningsOf(facts, engine).filter((line) => !drift.includes(line));
   const stands = (line: string): boolean =>
     changes.length === 0 || args.baseWarnings.includes(line);
   const { blockers, ...judgement } = judge({
-    ...{ engine, changes, dropped, pods, outages, reached, printed },
+    ...{ engine, changes, dropped, pods, outages, reached, printed, drift },
   });
   return {
     ...judgement,

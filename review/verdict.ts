@@ -18,6 +18,8 @@ export interface VerdictArgs {
   readonly outages: readonly RouteOutage[];
   /** Whether the program has looked at its cluster. */
   readonly reached: boolean;
+  /** Where hands have made the cluster another one than the stack says: cards and outages then are not as forecast. */
+  readonly drift: readonly string[];
   /** What the CLI printed. */
   readonly printed: string;
 }
@@ -38,6 +40,7 @@ export function judge(args: VerdictArgs): Judgement {
     ...service,
     ...engine.policies.filter(isMandatory).map(describePolicy),
     ...(engine.succeeded && !args.reached ? [OFFLINE] : []),
+    ...args.drift,
     ...engine.errors.flatMap(linesOf),
   ];
   // A CLI that fails before its first event has only printed why; one that is killed, not even that.

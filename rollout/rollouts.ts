@@ -44,8 +44,9 @@ export async function awaitRollouts(
 export function rolloutTargets(config: StackConfig): readonly RolloutTarget[] {
   const workloads = workloadsOf(config);
   const longestGrace = Math.max(...workloads.map(({ graceSeconds }) => graceSeconds));
-  return workloads.map(({ name, graceSeconds, coldStartSeconds, pullSeconds }) => ({
+  return workloads.map(({ name, replicas, graceSeconds, coldStartSeconds, pullSeconds }) => ({
     name,
+    replicas,
     graceSeconds,
     deadlineSeconds: deadlines({ coldStartSeconds, graceSeconds: longestGrace, pullSeconds })
       .awaitSeconds,

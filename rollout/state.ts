@@ -1,4 +1,5 @@
 /** Whether a rollout is done, what it waits for, or why it cannot end: pure rules over what the cluster shows. */
+import { PUT_BACK } from "../cluster/byHand.ts";
 
 /** A Deployment as the API server shows it; counts that the server leaves out are 0. */
 export interface DeploymentView {
@@ -67,6 +68,8 @@ export interface RunFacts {
 /** One Deployment to wait for. */
 export interface RolloutTarget {
   readonly name: string;
+  /** Pods that the stack wants. */
+  readonly replicas: number;
   /** Its pods' grace in seconds. */
   readonly graceSeconds: number;
   /** Seconds after which waiting ends, from the start of the wait. */
@@ -108,6 +111,8 @@ export function rolloutState(
 ): RolloutState {
   const deployment = snapshot.deployments.find(({ name }) => name === target.name);
   if (deployment === undefined) return waiting(`${target.name}: not there yet`);
+  if (deployment.wanted !== target.replicas)
+    return { kind: "failed", why: scaled(target, deployment) };
   const own = snapshot.pods.filter((pod) => pod.app === target.name);
   // Pods and Deployments are watched apart: one of them may be told later than the other.
   const there = own.filter(({ phase }) => phase !== "Failed" && phase !== "Succeeded");
@@ -125,6 +130,11 @@ export function rolloutState(
     draining(target.name, own, snapshot.now) ??
     waiting(`${target.name}: ${deployment.available} of ${deployment.wanted} pods available`)
   );
+}
+
+/** Every update has been sent by now: a number that is still another one is none of this program's. */
+function scaled({ name, replicas }: RolloutTarget, { wanted }: DeploymentView): string {
+  return `${name}: spec.replicas is ${wanted} in the cluster, by a hand or an autoscaler, and ${replicas} in the stack; ${PUT_BACK}`;
 }
 
 /** Whether the controller has seen the newest generation, and all pods are of its template and available. */

@@ -131,7 +131,7 @@ describe("objects of the dev stack", function () {
     await victim.mustUp();
   });
 
-  it("A14 shows nothing of a hand edit of a Deployment in a plain up, and restores it with --refresh", async () => {
+  it("A14 tells of a hand's edit in the preview and at the end of a plain up, and restores it with --refresh", async () => {
     const patch = (target: string, ...args: string[]) =>
       kubectl(lab(), "patch", target, NAMESPACE_FLAG, ...args);
     await patch(
@@ -139,10 +139,15 @@ describe("objects of the dev stack", function () {
       "--type=json",
       '--patch=[{"op":"replace","path":"/spec/ports/0/targetPort","value":8081}]',
     );
-    await patch("deployment/candle-vllm", "--type=merge", '--patch={"spec":{"replicas":0}}');
+    await kubectl(lab(), "scale", "deployment/candle-vllm", "--replicas=0", NAMESPACE_FLAG);
     const preview = must(await victim.preview(), "preview");
     expect(preview.stdout).to.include("spec.ports is ");
-    await victim.mustUp();
+    const scaled =
+      "spec.replicas is 0 in the cluster, by a hand or an autoscaler, and 1 in the stack";
+    expect(preview.stdout).to.include(`Deployment llm-serving/candle-vllm: ${scaled}`);
+    const up = await victim.up();
+    expect(up.code).to.not.equal(0);
+    expect(textOf(up)).to.include(`candle-vllm: ${scaled}`);
     expect((await live("service", "coder-predictor")).spec.ports?.[0]?.targetPort).to.equal(8081);
     await victim.mustUp("--refresh");
     expect((await live("service", "coder-predictor")).spec.ports?.[0]?.targetPort).to.equal(8080);

@@ -51,6 +51,7 @@ const expected: Readonly<Record<string, readonly [Verdict, CoderService]>> = {
   "handoff-unready": ["interrupts a route", "updated in place"],
   "200-changes": ["restarts pods", "unchanged"],
   "unmanaged-holder": ["ends pods", "unchanged"],
+  "scaled-by-hand": ["blocked", "unchanged"],
   "first-installation": ["safe", "created"],
   adoption: ["restarts pods", "adopted"],
   "adoption-refused": ["blocked", "not known"],

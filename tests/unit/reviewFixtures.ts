@@ -62,6 +62,7 @@ export function previewFactsOf(changes: Partial<PreviewFacts> = {}): PreviewFact
     parked: [],
     coderBackend: "candle-vllm",
     strangers: [],
+    drift: [],
     warnings: [],
     notes: [],
     ...changes,

@@ -132,6 +132,16 @@ describe("verdict", () => {
     expect(blockers.join()).to.include("LLM_SERVING_OFFLINE");
   });
 
+  it("is blocked while a hand has made the cluster another one, whatever the engine has to change", () => {
+    const drift =
+      "Deployment llm-serving/candle-vllm: spec.replicas is 0 in the cluster, by a hand";
+    const { verdict, blockers, standingWarnings } = review([kept], {
+      facts: previewFactsOf({ drift: [drift], warnings: [drift, "another"] }),
+    });
+    expect({ verdict, blockers }).to.deep.equal({ verdict: "blocked", blockers: [drift] });
+    expect(standingWarnings).to.deep.equal(["another"]);
+  });
+
   it("is blocked, with the CLI's last words, when the preview did not come to its end", () => {
     const { verdict, blockers } = reviewOf({
       ...{

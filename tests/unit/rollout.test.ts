@@ -8,7 +8,7 @@ import {
 import { waitForRollouts } from "../../rollout/wait.ts";
 
 const NOW = 1_000_000_000;
-const TARGET = { name: "candle-vllm", graceSeconds: 60, deadlineSeconds: 1000 };
+const TARGET = { name: "candle-vllm", replicas: 1, graceSeconds: 60, deadlineSeconds: 1000 };
 const RUN = { since: NOW - 100_000, longestGraceSeconds: 60 };
 
 const deployment = (over: Partial<DeploymentView> = {}): DeploymentView => ({
@@ -48,7 +48,7 @@ const donor = pod({
   deletedAt: NOW - 12_000,
 });
 const state = (view: DeploymentView, ...pods: PodView[]) =>
-  rolloutState(TARGET, { now: NOW, deployments: [view], pods }, RUN);
+  rolloutState({ ...TARGET, replicas: view.wanted }, { now: NOW, deployments: [view], pods }, RUN);
 const starting = deployment({ available: 0 });
 
 describe("rolloutState", () => {
@@ -56,6 +56,16 @@ describe("rolloutState", () => {
     expect(state(deployment(), pod())).to.deep.equal({ kind: "done" });
     expect(state(deployment({ wanted: 0, pods: 0, updated: 0, available: 0 }))).to.deep.equal({
       kind: "done",
+    });
+  });
+
+  it("fails when the cluster wants another number of pods than the stack, as after kubectl scale", () => {
+    const scaled = deployment({ wanted: 0, pods: 0, updated: 0, available: 0 });
+    expect(rolloutState(TARGET, { now: NOW, deployments: [scaled], pods: [] }, RUN)).to.deep.equal({
+      kind: "failed",
+      why:
+        "candle-vllm: spec.replicas is 0 in the cluster, by a hand or an autoscaler, and 1 in the stack; a plain " +
+        "`pulumi up` does not see that; `pulumi up --refresh --skip-preview` puts it back",
     });
   });
 

@@ -2,8 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DISARM, STRIKES } from "../../attacks/edits.ts";
-import type { Edit, Victim } from "../../attacks/victim.ts";
-import { apply, eventually, kubectlJson } from "../../support/lab.ts";
+import { type Edit, NAMESPACE_FLAG, type Victim } from "../../attacks/victim.ts";
+import { apply, eventually, kubectl, kubectlJson } from "../../support/lab.ts";
 
 /** One preview to record. */
 export interface Scenario {
@@ -122,6 +122,13 @@ export const scenarios: readonly Scenario[] = [
         if (pod.spec.nodeName === undefined) throw new Error("notebook is not bound yet");
         return true;
       });
+    },
+  },
+  {
+    // The last one: no `up` passes on this lab afterwards.
+    name: "scaled-by-hand",
+    prepare: async ({ lab }) => {
+      await kubectl(lab, "scale", "deployment/candle-vllm", "--replicas=0", NAMESPACE_FLAG);
     },
   },
 ];
