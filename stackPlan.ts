@@ -58,7 +58,7 @@ export interface StackPlan extends GpuPlan {
 export function planStack(config: StackConfig, live?: LiveGpus): StackPlan {
   const workloads = workloadsOf(config);
   return {
-    ...planGpus(workloads, config.gpuNodes, live),
+    ...planGpus(workloads, config.gpuNodes, live, config.coderService.backend),
     workloads: Object.fromEntries(
       workloads.map(({ name, replicas }) => [name, replicas > 0 ? "running" : "parked"]),
     ),

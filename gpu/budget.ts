@@ -38,18 +38,25 @@ export function sumOf(workloads: readonly Workload[], cards: (of: Workload) => n
  * @param pool the node that is asked for too much
  * @param workloads the workloads on that node
  * @param elsewhere the other node with the most spare cards, and how many it spares
+ * @param unparked name of a workload that no edit parks
+ * @returns empty when nothing is too much, or when only parking `unparked` would help
  */
 export function budgetEdits(
   pool: NodePool,
   workloads: readonly Workload[],
   elsewhere?: { readonly pool: NodePool; readonly spare: number },
+  unparked?: string,
 ): readonly (readonly Edit[])[] {
   const excess = sumOf(workloads, peakCards) - pool.available;
   if (excess <= 0) return [];
   const single = workloads
-    .flatMap((workload) => singleEdits(workload, excess, pool, elsewhere))
+    .flatMap((workload) =>
+      singleEdits(workload, excess, pool, workload.name !== unparked, elsewhere),
+    )
     .sort((a, b) => a.loss - b.loss);
-  return single.length > 0 ? single.map(({ edit }) => [edit]) : [parkUntil(workloads, excess)];
+  if (single.length > 0) return single.map(({ edit }) => [edit]);
+  const several = parkUntil(workloads, excess, unparked);
+  return several === undefined ? [] : [several];
 }
 
 /** Edits of one workload that free `excess` cards at once; `loss` is what it serves with less. */
@@ -57,6 +64,7 @@ function singleEdits(
   workload: Workload,
   excess: number,
   pool: NodePool,
+  mayPark: boolean,
   elsewhere?: { readonly pool: NodePool; readonly spare: number },
 ): readonly { readonly edit: Edit; readonly loss: number }[] {
   const { key, replicas, tensorParallel } = workload;
@@ -74,10 +82,12 @@ function singleEdits(
     edits.push({ edit: { path: `${key}.node`, value: elsewhere.pool.node.name }, loss: 0 });
   }
   const fewer = replicasWithin(workload, peak - excess);
-  edits.push({
-    edit: { path: `${key}.replicas`, value: fewer },
-    loss: (replicas - fewer) * tensorParallel,
-  });
+  if (fewer > 0 || mayPark) {
+    edits.push({
+      edit: { path: `${key}.replicas`, value: fewer },
+      loss: (replicas - fewer) * tensorParallel,
+    });
+  }
   const narrower = [2, 1].find(
     (ranks) =>
       ranks < tensorParallel &&
@@ -99,14 +109,24 @@ function replicasWithin(workload: Workload, cards: number): number {
   return Math.max(0, pods - surgePods(workload));
 }
 
-/** Parks the largest workloads until the excess is gone; the last one keeps what it can. */
-function parkUntil(workloads: readonly Workload[], excess: number): readonly Edit[] {
+/**
+ * Parks the largest workloads until the excess is gone, `unparked` the last of all; the last one keeps what it can.
+ * @returns undefined when that would be nothing of `unparked`
+ */
+function parkUntil(
+  workloads: readonly Workload[],
+  excess: number,
+  unparked: string | undefined,
+): readonly Edit[] | undefined {
   const edits: Edit[] = [];
   let left = excess;
-  for (const workload of workloads.toSorted((a, b) => peakCards(b) - peakCards(a))) {
+  const last = (workload: Workload): number => Number(workload.name === unparked);
+  const inOrder = workloads.toSorted((a, b) => last(a) - last(b) || peakCards(b) - peakCards(a));
+  for (const workload of inOrder) {
     if (left <= 0) break;
     const peak = peakCards(workload);
     const value = left >= peak ? 0 : replicasWithin(workload, peak - left);
+    if (value === 0 && workload.name === unparked) return undefined;
     edits.push({ path: `${workload.key}.replicas`, value });
     left -= peak;
   }

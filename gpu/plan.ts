@@ -34,12 +34,14 @@ export interface GpuPlan {
  * Only a model that is too big for its cards is left to a warning while parked.
  *
  * @param live facts of the cluster; without them the configured numbers alone count
+ * @param coderBackend workload behind coder-predictor; no problem's remedy parks it
  * @throws RangeError when a number is not finite
  */
 export function planGpus(
   workloads: readonly Workload[],
   nodes: readonly GpuNode[],
   live?: LiveGpus,
+  coderBackend?: string,
 ): GpuPlan {
   workloads.forEach(assertFinite);
   const pools = nodePools(nodes, live);
@@ -63,6 +65,7 @@ export function planGpus(
           pool,
           byNode.get(pool.node.name) ?? [],
           roomiest.find((other) => other.pool !== pool),
+          coderBackend,
         ),
       ),
     ],

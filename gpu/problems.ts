@@ -71,7 +71,8 @@ function modelProblems(workload: Workload): readonly string[] {
 function ranksProblem(workload: Workload, node: GpuNode, fit: Fit | undefined): readonly string[] {
   const { key, replicas, tensorParallel } = workload;
   const wrong = [...rankViolations(workload, tensorParallel)];
-  if (tensorParallel > node.cards) wrong.push(`${node.name} has ${node.cards} cards`);
+  if (tensorParallel > node.cards)
+    wrong.push(`${node.name} has ${node.cards} card${node.cards === 1 ? "" : "s"}`);
   if (fit?.verdict === "refused" && replicas > 0) wrong.push(describeRefusal(workload, node, fit));
   if (wrong.length === 0) return [];
   const allowed = list(workingDegrees(workload, node));
@@ -96,11 +97,13 @@ export function describeRefusal(workload: Workload, node: GpuNode, fit: Fit): st
  * smallest edits, or none.
  *
  * @param elsewhere the other node with the most spare cards
+ * @param coderBackend workload behind coder-predictor, which no edit parks
  */
 export function poolProblem(
   pool: NodePool,
   workloads: readonly Workload[],
   elsewhere: { pool: NodePool; spare: number } | undefined,
+  coderBackend: string | undefined,
 ): readonly string[] {
   const { node, index, available } = pool;
   const steady = sumOf(workloads, steadyCards);
@@ -115,10 +118,12 @@ export function poolProblem(
         `${w.name} surge ${surgePods(w)} x ${w.tensorParallel} = ${peakCards(w) - steadyCards(w)}`,
     ),
   ];
-  const asked = `${node.name} is asked for ${peak} cards, ${terms.join(" + ")}, and has ${describePool(pool)}`;
-  const remedy = list(
-    budgetEdits(pool, running, elsewhere).slice(0, maxAlternatives).map(describeEdits),
-  );
+  const asked = `${node.name} is asked for ${peak} card${peak === 1 ? "" : "s"}, ${terms.join(" + ")}, and has ${describePool(pool)}`;
+  const edits = budgetEdits(pool, running, elsewhere, coderBackend);
+  const remedy =
+    edits.length > 0
+      ? list(edits.slice(0, maxAlternatives).map(describeEdits))
+      : `free cards of ${node.name}: without ${coderBackend ?? "it"} coder-predictor has no endpoint, and to park all others is not enough`;
   const [first] = surging;
   const subject =
     steady <= available && first !== undefined

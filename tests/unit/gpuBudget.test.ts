@@ -196,6 +196,32 @@ describe("budgetEdits", () => {
     ]);
   });
 
+  it("never parks the backend of coder-predictor, which would then have no endpoint", () => {
+    const full = [clefServe(), candleVllm({ tensorParallel: 2 }), reasoning({ replicas: 2 })];
+    const parked = { path: "llm-serving:candleVllm.replicas", value: 0 };
+    expect(budgetEdits(pool("worker-1"), full).flat()).to.deep.include(parked);
+    expect(budgetEdits(pool("worker-1"), full, undefined, "candle-vllm")).to.deep.equal([
+      [{ path: "llm-serving:clefServe.replicas", value: 0 }],
+      [{ path: "llm-serving:candleVllm.tensorParallel", value: 1 }],
+      [{ path: "llm-serving:reasoning.replicas", value: 1 }],
+    ]);
+  });
+
+  it("takes from the backend of coder-predictor last, and never all, when no single edit is enough", () => {
+    const all = [
+      clefServe({ replicas: 4 }),
+      candleVllm({ replicas: 9 }),
+      reasoning({ replicas: 6 }),
+    ];
+    expect(budgetEdits(pool("worker-1"), all, undefined, "candle-vllm")).to.deep.equal([
+      [
+        { path: "llm-serving:reasoning.replicas", value: 0 },
+        { path: "llm-serving:clefServe.replicas", value: 0 },
+        { path: "llm-serving:candleVllm.replicas", value: 4 },
+      ],
+    ]);
+  });
+
   it("offers only edits that work, whatever is asked for", () => {
     fc.assert(
       fc.property(arbitraryWorkloads, (generated) => {
@@ -204,7 +230,12 @@ describe("budgetEdits", () => {
         const excess = sumOf(workloads, peakCards) - 4;
         const alternatives = budgetEdits(pool("worker-1"), workloads, elsewhere);
         expect(alternatives.length > 0).to.equal(excess > 0);
-        for (const edits of alternatives) {
+        const sparing = budgetEdits(pool("worker-1"), workloads, elsewhere, "candle-vllm");
+        expect(sparing.flat()).to.not.deep.include({
+          path: "llm-serving:candleVllm.replicas",
+          value: 0,
+        });
+        for (const edits of [...alternatives, ...sparing]) {
           const edited = applied(workloads, edits);
           const here = edited.filter(({ node }) => node === "worker-1");
           expect(sumOf(here, peakCards)).to.be.at.most(4);

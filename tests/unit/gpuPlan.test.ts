@@ -101,6 +101,17 @@ describe("planGpus: card budget", () => {
     expect(planGpus([clefServe({ replicas: 0 })], [worker1], live).problems).to.deep.equal([]);
   });
 
+  it("asks for cards where only parking the backend of coder-predictor would do", () => {
+    const live = liveCards(4, [{ owner: "default/batch", node: "worker-1", cards: 4 }]);
+    const stack = [clefServe(), candleVllm()];
+    expect(planGpus(stack, [worker1], live, "candle-vllm").problems[0]).to.match(
+      /\(at most 0\); free cards of worker-1: without candle-vllm coder-predictor has no endpoint, and /,
+    );
+    expect(planGpus(stack, [worker1], live, "candle-vllm-next").problems[0]).to.match(
+      /; set llm-serving:clefServe.replicas to 0 and set llm-serving:candleVllm.replicas to 0$/,
+    );
+  });
+
   it("offers another node that has room, and never the full one itself", () => {
     const two = [worker1, { ...worker1, name: "worker-2" }];
     const six = [clefServe(), candleVllm(), candleVllmNext({ replicas: 2 })];
