@@ -22,6 +22,8 @@ type PluginCall = grpcTypes.ServerWritableStream<
 /** Exit code by which a program says that it has already told the user why it failed. */
 const alreadyReported = 32;
 const engineAddress = process.argv.at(-1) ?? "";
+/** The CLI, asked for before the second that gRPC takes to load, in which it may already die. */
+const parent = process.ppid;
 
 const load = createRequire(join(process.cwd(), "index.js"));
 const loadBeside = createRequire(load.resolve("@pulumi/pulumi"));
@@ -122,8 +124,14 @@ async function runPlugin(call: PluginCall): Promise<void> {
   call.end();
 }
 
-function killAll(): void {
-  for (const child of running) child.kill();
+function killAll(signal: NodeJS.Signals = "SIGTERM"): void {
+  for (const child of running) child.kill(signal);
+}
+
+/** Ends this host with whatever runs under it. Nobody is left to wait for a program that has its own way to end. */
+function endAll(): void {
+  killAll("SIGKILL");
+  process.exit(1);
 }
 
 function asServiceError(error: unknown): Partial<grpcTypes.ServiceError> {
@@ -168,15 +176,14 @@ server.addService(service, {
     return new Empty();
   }),
 });
+// A CLI that was killed says no goodbye, and a server waits for ever. The parent's pid alone tells whether the CLI lives:
+// stdin is no pipe, and what reads stdout shows only to a writer. A CLI that was dead before `parent` was read has left a
+// pipe that nobody reads, so that writing the port fails; console.log would hide that.
+process.stdout.on("error", endAll);
 server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
-  console.log(port);
+  process.stdout.write(`${port}\n`);
 });
-
-// A CLI that was killed says no goodbye: without this, the host and a hanging program would stay.
-const parent = process.ppid;
 setInterval(() => {
-  if (process.ppid === parent) return;
-  killAll();
-  process.exit(1);
-}, 1000).unref();
+  if (process.ppid !== parent) endAll();
+}, 1000);

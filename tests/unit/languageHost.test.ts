@@ -68,6 +68,7 @@ async function startEngine(): Promise<Engine> {
 describe("language host", function () {
   this.timeout(60_000);
   let folder: string;
+  let launcher: string;
   let host: ChildProcessByStdio<null, Readable, Readable>;
   let cli: Engine;
   let client: services.LanguageRuntimeClient;
@@ -88,10 +89,18 @@ describe("language host", function () {
     writeFileSync(join(folder, "package.json"), '{"type":"module","version":"1.2.3"}');
     const paths = Object.fromEntries(labTools.map((name) => [name, process.execPath]));
     const bin = makeBinFolder(join(folder, "cache"), paths as Record<LabTool, string>, true);
-    host = spawn(join(bin, "pulumi-language-nodejs"), ["--logtostderr", cli.address], {
-      cwd: folder,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    launcher = join(bin, "pulumi-language-nodejs");
+    await started(launcher, ["--logtostderr", cli.address]);
+  });
+  afterEach(() => {
+    client.close();
+    host.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Starts a host, or a program that starts it, and connects to it. */
+  async function started(program: string, args: readonly string[]): Promise<void> {
+    host = spawn(program, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
     output = "";
     errors = "";
     host.stdout.on("data", (data: Buffer) => (output += data.toString()));
@@ -102,12 +111,7 @@ describe("language host", function () {
       credentials.createInsecure(),
     );
     output = "";
-  });
-  afterEach(() => {
-    client.close();
-    host.kill("SIGKILL");
-    rmSync(folder, { recursive: true, force: true });
-  });
+  }
 
   function info(): ProgramInfo {
     return new messages.ProgramInfo()
@@ -232,11 +236,41 @@ describe("language host", function () {
 
   it("ends when the CLI is gone", () => {
     // A shell that starts the host and dies once it has the port stands for a killed CLI.
-    const script = `"${host.spawnfile}" 127.0.0.1:1 >port 2>&1 & while ! [ -s port ]; do :; done; echo $!`;
+    const script = `"${launcher}" 127.0.0.1:1 >port 2>&1 & while ! [ -s port ]; do :; done; echo $!`;
     const options = { cwd: folder, encoding: "utf8", timeout: 10_000 } as const;
     const pid = Number(spawnSync("/bin/sh", ["-c", script], options).stdout);
     expect(pid).to.be.greaterThan(1);
     return until(() => !isAlive(pid));
+  });
+
+  it("ends when the CLI was gone before it could look who its parent is", () => {
+    // The subshell and the reader of the port end while Node still starts.
+    const script = `{ "${launcher}" 127.0.0.1:1 2>/dev/null & echo $! >pid; } | :`;
+    spawnSync("/bin/sh", ["-c", script], { cwd: folder, timeout: 10_000 });
+    const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
+    expect(pid).to.be.greaterThan(1);
+    return until(() => !isAlive(pid));
+  });
+
+  it("takes a program with it that does not end when asked", async () => {
+    const first = { client, host };
+    try {
+      await started("/bin/sh", ["-c", `"${launcher}" ${cli.address} & wait`]);
+      const running = run(`
+        process.on("SIGTERM", () => {});
+        console.log(process.pid, process.ppid);
+        setInterval(() => {}, 1000);
+        await new Promise(() => {});`).catch(() => "lost");
+      await until(() => output.endsWith("\n"));
+      const pids = output.split(" ").map(Number);
+      expect(pids.every(isAlive)).to.equal(true);
+      host.kill("SIGKILL");
+      await until(() => !pids.some(isAlive));
+      expect(await running).to.equal("lost");
+    } finally {
+      first.client.close();
+      first.host.kill("SIGKILL");
+    }
   });
 });
 
