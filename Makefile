@@ -24,11 +24,11 @@ up: $(packages) ## the lab, the dev stack on it, and what runs where
 
 .PHONY: lab
 lab: $(packages) ## a control plane with a simulated worker-1 (NAME=llm-lab)
-	node lab/lab.ts start --name $(NAME)
+	node lab/lab.ts start --name='$(NAME)'
 
 .PHONY: lab-stop
 lab-stop: $(packages) ## ends a lab and its stack state (NAME=llm-lab)
-	node lab/lab.ts stop --name $(NAME)
+	node lab/lab.ts stop --name='$(NAME)'
 
 .PHONY: preview
 preview: $(packages) ## what an edit would do (STACK=dev)
@@ -44,7 +44,7 @@ review: $(packages) ## what an edit does, as a page for a reviewer in .review/ (
 rehearse: STACK = prod
 rehearse: BASE ?= HEAD
 rehearse: $(packages) ## an edit of the stack file on a lab first: outages, restarts, stuck pods (STACK=prod BASE=HEAD LIMIT=)
-	node rehearse/rehearse.ts --stack=$(STACK) --base=$(BASE) --limit=$(LIMIT)
+	node rehearse/rehearse.ts --stack='$(STACK)' --base='$(BASE)' --limit='$(LIMIT)'
 
 .PHONY: drift
 drift: STACK = prod
@@ -54,17 +54,17 @@ drift: $(packages) ## whether the cluster is what the program says, by reads alo
 .PHONY: adopt-plan
 adopt-plan: STACK = prod
 adopt-plan: $(packages) ## what adopting a kubectl-applied namespace would change (STACK=prod)
-	node adopt/plan.ts --stack $(STACK)
+	node adopt/plan.ts --stack='$(STACK)'
 
 .PHONY: adopt
 adopt: STACK = prod
 adopt: $(packages) ## adopts it (STACK=prod)
-	node adopt/adopt.ts --stack $(STACK)
+	node adopt/adopt.ts --stack='$(STACK)'
 
 .PHONY: image
 image: STACK = prod
 image: $(packages) ## clef-serve's image into the registry (STACK=prod ARCHIVE= BASE= CHUNKS=)
-	node publish/publish.ts --stack $(STACK) $(if $(ARCHIVE),--archive '$(ARCHIVE)') $(if $(BASE),--base '$(BASE)') \
+	node publish/publish.ts --stack='$(STACK)' $(if $(ARCHIVE),--archive '$(ARCHIVE)') $(if $(BASE),--base '$(BASE)') \
 		$(if $(filter no,$(CHUNKS)),--no-chunks)
 
 .PHONY: bench-registry
@@ -74,7 +74,7 @@ bench-registry: $(packages) ## a layer of 300 MiB through an nginx that lets 100
 .PHONY: recover
 recover: STACK = prod
 recover: $(packages) ## clears what a killed run left behind, after asking (STACK=prod)
-	node recover/recover.ts --stack $(STACK)
+	node recover/recover.ts --stack='$(STACK)'
 
 .PHONY: lint-ci
 lint-ci: $(packages) ## the workflow files of CI
@@ -83,7 +83,7 @@ lint-ci: $(packages) ## the workflow files of CI
 .PHONY: comment
 comment: STACK = prod
 comment: $(packages) ## in CI: the reports of review and rehearse as one comment on the change (STACK=prod)
-	node ci/comment.ts --stack $(STACK)
+	node ci/comment.ts --stack='$(STACK)'
 
 .PHONY: ci-kubeconfig
 ci-kubeconfig: ## in CI: writes the secret REVIEWER_KUBECONFIG to the file that KUBECONFIG names

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { checkedStack, StackFileError } from "../config/stackFile.ts";
 import { AdoptionError, repository } from "./command.ts";
 import type { Declared } from "./declared.ts";
 import { readDeclared } from "./declared.ts";
@@ -28,9 +29,10 @@ export async function runCommand(
   }
   try {
     const { declared, ...rest } = stack;
+    if (rest.configFile === undefined) checkedStack(rest.stack);
     process.exitCode = await action({ stack: rest, declared: readDeclared(declared) });
   } catch (error) {
-    if (!(error instanceof AdoptionError)) throw error;
+    if (!(error instanceof AdoptionError || error instanceof StackFileError)) throw error;
     console.error(error.message);
     process.exitCode = 1;
   }
@@ -46,7 +48,7 @@ function stackArguments(): (StackArguments & { readonly declared: string }) | un
       },
     });
     const { stack, declared, "config-file": file } = values;
-    if (stack === undefined || stack === "") return undefined;
+    if (stack === undefined) return undefined;
     return { stack, declared, configFile: file === undefined ? undefined : resolve(file) };
   } catch {
     return undefined;

@@ -2,6 +2,7 @@ import type { Field, Path } from "./fields.ts";
 import { sampleYaml } from "./fields.ts";
 import { PROJECT } from "./schema.ts";
 import { HIDDEN, isSecretName, isSecretValue, withoutPassword } from "./secrets.ts";
+import { stackFile } from "./stackFile.ts";
 
 /** One thing that is wrong with a stack's configuration. */
 export interface Problem {
@@ -27,11 +28,6 @@ export class ConfigError extends Error {
     super([`${stackFile(stack)}: ${count}, nothing was changed.`, ...lines].join("\n"));
     this.problems = problems;
   }
-}
-
-/** File that holds a stack's configuration. */
-export function stackFile(stack: string): string {
-  return `Pulumi.${stack}.yaml`;
 }
 
 const PLAIN_SEGMENT = /^[A-Za-z_][\w-]*$/;

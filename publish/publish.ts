@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Remedies } from "../config/problems.ts";
+import { StackFileError } from "../config/stackFile.ts";
 import { buildImage } from "./buildImage.ts";
 import { openImage } from "./imageLayout.ts";
 import { chunkBytes, chunkNotes, largestRequest, mib, tooLargeWhole } from "./layers.ts";
@@ -88,8 +89,10 @@ function argumentsOf(): Arguments | undefined {
         "stack-folder": { type: "string" },
       },
     });
-    const { stack = "", archive, base, "no-chunks": whole, "stack-folder": stackFolder } = values;
-    return stack === "" ? undefined : { stack, archive, base, inChunks: !whole, stackFolder };
+    const { stack, archive, base, "no-chunks": whole, "stack-folder": stackFolder } = values;
+    return stack === undefined
+      ? undefined
+      : { stack, archive, base, inChunks: !whole, stackFolder };
   } catch {
     return undefined;
   }
@@ -113,7 +116,7 @@ async function main(): Promise<number> {
     await publish(args, folder);
     return 0;
   } catch (error) {
-    if (!(error instanceof PublishError)) throw error;
+    if (!(error instanceof PublishError || error instanceof StackFileError)) throw error;
     console.error(error.message);
     return 1;
   }

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseStackConfig } from "../config/parse.ts";
-import { ConfigError, Remedies, stackFile } from "../config/problems.ts";
+import { ConfigError, Remedies } from "../config/problems.ts";
 import { PROJECT, stackSchema } from "../config/schema.ts";
+import { checkedStack, stackFile } from "../config/stackFile.ts";
 import { ownValues } from "../config/stackText.ts";
 import { PublishError } from "./publishError.ts";
 
@@ -21,10 +22,12 @@ export interface Registry {
  * complete.
  * @param folder folder of the stack files
  * @throws {PublishError} with every problem of the keys below `registry`
+ * @throws {StackFileError} when the stack has no file, or one that is no YAML
  */
 export function registryOf(stack: string, folder = repository): Registry {
   const remedies = new Remedies(stack);
-  const raw = sectionsOf(join(folder, stackFile(stack)), stack);
+  const file = stackFile(checkedStack(stack, folder));
+  const raw = ownValues(readFileSync(join(folder, file), "utf8"), file);
   const problems = problemsOf(raw, stack);
   if (problems.length > 0) throw new PublishError(problems.join("\n"));
   const { pull, push = pull, maxLayerMiB } = stackSchema.shape.registry.parse(raw.registry);
@@ -35,18 +38,6 @@ export function registryOf(stack: string, folder = repository): Registry {
     );
   }
   return { pull: withHost(pull), push: withHost(push), maxLayerMiB };
-}
-
-/** Values of a stack file by the part of their key after `llm-serving:`. */
-function sectionsOf(file: string, stack: string): Record<string, unknown> {
-  try {
-    return ownValues(readFileSync(file, "utf8"));
-  } catch (error) {
-    const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-    throw new PublishError(
-      `${stackFile(stack)}: cannot be read: ${why}; name a stack whose file can (STACK=prod)`,
-    );
-  }
 }
 
 function problemsOf(raw: Readonly<Record<string, unknown>>, stack: string): readonly string[] {

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
+import { checkedStack } from "../config/stackFile.ts";
 import { run } from "../lab/run.ts";
 import { blockers, type Findings, findingLines, isClean, pendingOperations } from "./findings.ts";
 import { lockFolder, locksIn } from "./locks.ts";
@@ -80,11 +81,11 @@ async function main(): Promise<number> {
   const { stack, yes } = parseArgs({
     options: { stack: { type: "string" }, yes: { type: "boolean", default: false } },
   }).values;
-  if (stack === undefined || stack === "") {
+  if (stack === undefined) {
     console.error(usage);
     return 2;
   }
-  const findings = await look(stack);
+  const findings = await look(checkedStack(stack));
   for (const line of findingLines(findings)) console.log(line);
   const blocked = blockers(findings);
   if (blocked.length > 0) {

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { checkedStack } from "../config/stackFile.ts";
 import { repository } from "../lab/labLifecycle.ts";
 import { RehearsalError } from "./problem.ts";
 
@@ -17,8 +18,9 @@ export interface Arguments {
 }
 
 /**
- * Reads the command line. An empty value is an absent one, as make passes it.
+ * Reads the command line. An empty limit is an absent one, as make passes it.
  * @throws {RehearsalError} naming the argument that is wrong
+ * @throws {StackFileError} when the stack has no file
  */
 export function argumentsOf(args: readonly string[]): Arguments {
   const { values } = parseArgs({
@@ -37,11 +39,11 @@ export function argumentsOf(args: readonly string[]): Arguments {
       `LIMIT = ${limit}: not a number of seconds (0..999999, or unset); set LIMIT=300`,
     );
   }
+  const configFile = file === undefined ? undefined : resolve(file);
+  if (configFile === undefined) checkedStack(stack);
   return {
-    stack: stack === "" ? "prod" : stack,
-    base: base === "" ? "HEAD" : base,
+    ...{ stack, base, configFile },
     limitSeconds: limit === "" ? undefined : Number(limit),
     output: resolve(output ?? join(repository, ".review", stack)),
-    configFile: file === undefined ? undefined : resolve(file),
   };
 }

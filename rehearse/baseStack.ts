@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { stackFile } from "../config/stackFile.ts";
 import { git, repository } from "../review/git.ts";
 import { RehearsalError } from "./problem.ts";
 
@@ -17,19 +18,17 @@ export interface StackFiles {
  * Reads a stack's file as it is and as it was.
  * @param base a git revision
  * @param configFile instead of the one in the working copy
- * @throws {RehearsalError} when there is no such stack, commit or file
+ * @throws {RehearsalError} when there is no such commit or file
  */
 export async function readStackFiles(
   stack: string,
   base: string,
   configFile?: string,
 ): Promise<StackFiles> {
-  const file = `Pulumi.${stack}.yaml`;
+  const file = stackFile(stack);
   const path = configFile ?? join(repository, file);
-  if (!/^[\w-]+$/.test(stack) || !existsSync(path)) {
-    throw new RehearsalError(
-      `STACK = ${stack}: there is no ${file} (${knownStacks().join(" | ")}); set STACK=prod`,
-    );
+  if (!existsSync(path)) {
+    throw new RehearsalError(`--config-file = ${path}: does not exist; name a stack file`);
   }
   const commit = await gitOrNothing(
     "rev-parse",
@@ -51,12 +50,6 @@ export async function readStackFiles(
     );
   }
   return { before, after: readFileSync(path, "utf8"), commit: commit.trim() };
-}
-
-function knownStacks(): string[] {
-  return readdirSync(repository).flatMap(
-    (name) => /^Pulumi\.([\w-]+)\.yaml$/.exec(name)?.slice(1) ?? [],
-  );
 }
 
 /** What git printed; undefined when it failed, as it does for what is not there. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import { parseStackConfig } from "../config/parse.ts";
 import { PROJECT } from "../config/schema.ts";
+import { stackValues } from "../config/stackText.ts";
 import type { StackConfig } from "../config/types.ts";
 import { labContext } from "../lab/labFolder.ts";
 import { planStack } from "../stackPlan.ts";
@@ -28,9 +29,10 @@ const WORKLOADS = ["clefServe", "candleVllm", "candleVllmNext", "reasoning"].map
  * @param text of the stack file
  * @param file for messages, such as "Pulumi.prod.yaml of HEAD~1"
  * @throws {RehearsalError} when the program would refuse it
+ * @throws {StackFileError} when it is no YAML
  */
 export function labStack(text: string, stack: string, file: string): LabStack {
-  const config = Object.entries(configOf(text, file)).map(([key, value]): [string, unknown] => {
+  const config = Object.entries(stackValues(text, file)).map(([key, value]): [string, unknown] => {
     if (key === `${PROJECT}:cluster`) return [key, labCluster(value)];
     return WORKLOADS.includes(key) && isMap(value) ? [key, withLabImage(key, value)] : [key, value];
   });
@@ -55,13 +57,6 @@ export function labStack(text: string, stack: string, file: string): LabStack {
 
 function shortened(key: string): string {
   return key.slice(PROJECT.length + 1);
-}
-
-function configOf(text: string, file: string): Values {
-  const document = refusedAs(file, () => parse(text) as unknown);
-  const config = isMap(document) ? document.config : undefined;
-  if (isMap(config)) return config;
-  throw new RehearsalError(`${file}: has no map \`config\`; it is not a stack file`);
 }
 
 function refusedAs<T>(file: string, action: () => T): T {

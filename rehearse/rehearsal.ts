@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { stackFile } from "../config/stackFile.ts";
 import { type Lab, startLab, stopLab } from "../lab/lab.ts";
 import { repository } from "../lab/labLifecycle.ts";
 import { withFileLock } from "../lab/lock.ts";
@@ -44,7 +45,7 @@ export async function rehearse(
   { limitSeconds, say, signal }: RehearsalOptions,
 ): Promise<RehearsalReport> {
   const { stack, base, commit } = edit;
-  const file = `Pulumi.${stack}.yaml`;
+  const file = stackFile(stack);
   const before = labStack(edit.before, stack, `${file} of ${base} (${commit})`);
   const after = labStack(edit.after, stack, file);
   const times = simulatedTimes(before.config, after.config);
@@ -58,7 +59,7 @@ export async function rehearse(
   );
   return rehearsalReport({
     ...{ stack, base, commit, times, limitSeconds, recording, settled },
-    edits: stackEdits(edit.before, edit.after),
+    edits: stackEdits(edit.before, edit.after, file),
     workloads: workloads.map(({ name }) => name),
     surging: new Set(
       workloads.filter(({ rollout }) => rollout === "surge").map(({ name }) => name),

@@ -1,6 +1,7 @@
 // `make rehearse STACK=prod BASE=HEAD LIMIT=`: an edit of a stack file, tried on a lab before it reaches the cards.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { stackFile, StackFileError } from "../config/stackFile.ts";
 import { duration } from "../review/duration.ts";
 import { outageText, rehearsalMarkdown } from "../review/rehearsalMarkdown.ts";
 import { stackEdits } from "../review/stackEdits.ts";
@@ -22,10 +23,9 @@ function say(line: string): void {
 async function main(signal: AbortSignal): Promise<number> {
   const { stack, base, limitSeconds, output, configFile } = argumentsOf(process.argv.slice(2));
   const files = await readStackFiles(stack, base, configFile);
-  if (stackEdits(files.before, files.after).length === 0) {
-    console.log(
-      `Pulumi.${stack}.yaml says the same in ${base} (${files.commit}): nothing to rehearse`,
-    );
+  const file = stackFile(stack);
+  if (stackEdits(files.before, files.after, file).length === 0) {
+    console.log(`${file} says the same in ${base} (${files.commit}): nothing to rehearse`);
     return 0;
   }
   const report = await rehearse({ stack, base, ...files }, { limitSeconds, say, signal });
@@ -68,8 +68,11 @@ const signal = interrupt();
 try {
   process.exitCode = await main(signal);
 } catch (error) {
-  // Only a problem of the rehearsal itself is told in full by its message.
+  // Only a problem of the rehearsal itself, or of the stack file, is told in full by its message.
   if (signal.aborted) console.error("interrupted; nothing of the lab is left");
-  else console.error(error instanceof RehearsalError ? error.message : error);
+  else {
+    const isTold = error instanceof RehearsalError || error instanceof StackFileError;
+    console.error(isTold ? error.message : error);
+  }
   process.exitCode = 1;
 }

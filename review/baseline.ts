@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { stackFile } from "../config/stackFile.ts";
 import { commitOf, git, repository } from "./git.ts";
 import type { FieldChange } from "./resourceChange.ts";
 import { stackEdits } from "./stackEdits.ts";
@@ -34,7 +35,7 @@ export async function baselineOf(
   baseCommit: string,
   configFile?: string,
 ): Promise<Baseline> {
-  const file = `Pulumi.${stack}.yaml`;
+  const file = stackFile(stack);
   const [commit, status, names, before, after] = await Promise.all([
     commitOf("HEAD"),
     git("status", "--porcelain"),
@@ -47,7 +48,7 @@ export async function baselineOf(
     commit: commit.slice(0, SHORT),
     dirty: status.trim() !== "",
     baseCommit: baseCommit.slice(0, SHORT),
-    edits: stackEdits(before, after),
+    edits: stackEdits(before, after, file),
     warnings: before === undefined ? [] : warningsOfFile(before, stack),
     changedFiles: names.split("\n").filter((name) => name !== "" && name !== file),
   };

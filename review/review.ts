@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { checkedStack } from "../config/stackFile.ts";
 import { cliVersion } from "./cliVersion.ts";
 import { commitOf, repository } from "./git.ts";
 import { runPreview } from "./runPreview.ts";
@@ -35,16 +36,16 @@ function argumentsOf(): Arguments {
     },
   });
   const { stack, base, output, limit, pictures, "config-file": file } = values;
-  if (stack === undefined || stack === "") throw new Error(usage);
+  if (stack === undefined) throw new Error(usage);
   if (!/^\d{4,7}$/.test(limit)) {
     throw new Error(
       `--limit = ${limit}: not a number of characters (1000..9999999); set it to 60000`,
     );
   }
   const configFile = file === undefined ? undefined : resolve(file);
-  if (!existsSync(configFile ?? join(repository, `Pulumi.${stack}.yaml`))) {
-    const name = configFile ?? `Pulumi.${stack}.yaml`;
-    throw new Error(`STACK = ${stack}: ${name} does not exist; name a stack that has a file`);
+  if (configFile === undefined) checkedStack(stack);
+  else if (!existsSync(configFile)) {
+    throw new Error(`--config-file = ${configFile}: does not exist; name a stack file`);
   }
   return {
     ...{ stack, base, configFile, pictures },

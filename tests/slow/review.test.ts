@@ -150,7 +150,7 @@ describe("make review", function () {
     const foo = await runIn(lab(), "node", ["review/review.ts", "--stack=foo"]);
     expect(foo.code).to.equal(1);
     expect(foo.stderr).to.equal(
-      "STACK = foo: Pulumi.foo.yaml does not exist; name a stack that has a file\n",
+      "STACK = foo: there is no Pulumi.foo.yaml (dev | prod); set STACK=dev\n",
     );
     const prod = await runIn(lab(), "node", [
       "review/review.ts",

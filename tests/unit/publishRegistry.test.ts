@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { StackFileError } from "../../config/stackFile.ts";
 import { PublishError } from "../../publish/publishError.ts";
 import { registryOf } from "../../publish/registryOf.ts";
 
@@ -90,13 +91,13 @@ describe("registry of a stack", () => {
 
   it("names the file that is missing or no YAML, without a stack trace", () => {
     expect(() => registryOf("nope", folder)).to.throw(
-      PublishError,
-      /^Pulumi\.nope\.yaml: cannot be read: ENOENT: .*; name a stack whose file can/,
+      StackFileError,
+      /^STACK = nope: there is no Pulumi\.nope\.yaml \(none\); set STACK=dev$/,
     );
     writeFileSync(join(folder, "Pulumi.test.yaml"), "config: {a: [}\n");
     expect(() => registryOf("test", folder)).to.throw(
-      PublishError,
-      /^Pulumi\.test\.yaml: cannot be read: [^\n]+; name/,
+      StackFileError,
+      /^Pulumi\.test\.yaml, line 1, column 14: no YAML \([^\n]+\); correct it there$/,
     );
     writeFileSync(join(folder, "Pulumi.test.yaml"), "");
     expect(() => registryOf("test", folder)).to.throw(PublishError, "registry.pull is not set");

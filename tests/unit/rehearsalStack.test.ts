@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { StackFileError } from "../../config/stackFile.ts";
 import { repository } from "../../lab/labLifecycle.ts";
 import { argumentsOf } from "../../rehearse/arguments.ts";
 import { readStackFiles } from "../../rehearse/baseStack.ts";
@@ -67,8 +68,9 @@ describe("a stack file made fit for a lab", () => {
   });
 
   it("is refused when it is none", () => {
-    expect(() => labStack("[]", "prod", "x")).to.throw(RehearsalError, /has no map `config`/);
-    expect(() => labStack("config: [", "prod", "x")).to.throw(RehearsalError, /is refused/);
+    expect(() => labStack("", "prod", "x")).to.throw(RehearsalError, /is refused/);
+    expect(() => labStack("[]", "prod", "x")).to.throw(StackFileError, /^x: is no map of keys/);
+    expect(() => labStack("config: [", "prod", "x")).to.throw(StackFileError, /^x, line 1, col/);
   });
 });
 
@@ -125,16 +127,18 @@ describe("the lab of a rehearsal", () => {
 });
 
 describe("arguments of a rehearsal", () => {
-  it("refuses a stack without a file, naming those that have one", async () => {
-    for (const stack of ["production", "../prod", ""]) {
-      expect(await refusal(readStackFiles(stack, "HEAD"))).to.equal(
-        `STACK = ${stack}: there is no Pulumi.${stack}.yaml (dev | prod); set STACK=prod`,
+  it("refuses a stack without a file, and none for the stack prod", () => {
+    for (const stack of ["production", ""]) {
+      expect(() => argumentsOf([`--stack=${stack}`])).to.throw(
+        StackFileError,
+        `STACK = ${stack}: `,
       );
     }
+    expect(argumentsOf([]).stack).to.equal("prod");
   });
 
   it("refuses a base that is no commit, an option of git among them", async () => {
-    for (const base of ["no-such-branch", "--help", "HEAD:README.md"]) {
+    for (const base of ["", "no-such-branch", "--help", "HEAD:README.md"]) {
       expect(await refusal(readStackFiles("prod", base))).to.equal(
         `BASE = ${base}: no commit of this repository (a branch, tag or commit); set BASE=HEAD`,
       );
@@ -156,9 +160,9 @@ describe("arguments of a rehearsal", () => {
     }
   });
 
-  it("takes an empty value, as make passes it, for none", () => {
-    const { stack, base, limitSeconds } = argumentsOf(["--stack=", "--base=", "--limit="]);
-    expect([stack, base, limitSeconds]).to.deep.equal(["prod", "HEAD", undefined]);
+  it("takes an empty limit, as make passes it, for none, but no empty base for HEAD", () => {
+    const { base, limitSeconds } = argumentsOf(["--base=", "--limit="]);
+    expect([base, limitSeconds]).to.deep.equal(["", undefined]);
     expect(argumentsOf(["--limit=0"]).limitSeconds).to.equal(0);
   });
 });

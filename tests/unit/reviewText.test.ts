@@ -75,15 +75,15 @@ describe("stackEdits", () => {
     `# a comment\nconfig:\n  llm-serving:clefServe:\n    replicas: ${replicas}\n`;
 
   it("names each key that differs, as the CLI names it", () => {
-    expect(stackEdits(file(1), `${file(2)}    cpu: 8\n`)).to.deep.equal([
+    expect(stackEdits(file(1), `${file(2)}    cpu: 8\n`, "x")).to.deep.equal([
       { path: "llm-serving:clefServe.replicas", before: 1, after: 2 },
       { path: "llm-serving:clefServe.cpu", before: undefined, after: 8 },
     ]);
   });
 
   it("is empty for another comment, and has every key of a new file", () => {
-    expect(stackEdits(file(1), file(1).replace("# a comment", "# another"))).to.deep.equal([]);
-    expect(stackEdits(undefined, file(1))).to.deep.equal([
+    expect(stackEdits(file(1), file(1).replace("# a comment", "# another"), "x")).to.deep.equal([]);
+    expect(stackEdits(undefined, file(1), "x")).to.deep.equal([
       { path: "llm-serving:clefServe", before: undefined, after: { replicas: 1 } },
     ]);
   });

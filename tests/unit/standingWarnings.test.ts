@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { readFileSync } from "node:fs";
+import { StackFileError } from "../../config/stackFile.ts";
 import { reviewMarkdown } from "../../review/reviewMarkdown.ts";
 import { type Review, reviewOf } from "../../review/reviewOf.ts";
 import { warningsOfFile } from "../../review/standingWarnings.ts";
@@ -47,6 +48,6 @@ describe("what deserves a look in a review", () => {
   it("is unknown of a file that the program refuses", () => {
     expect(warningsOfFile(dev.replace("cards: 4", "cards: four"), "dev")).to.deep.equal([]);
     expect(warningsOfFile("", "dev")).to.deep.equal([]);
-    expect(() => warningsOfFile("config: [", "dev")).to.throw();
+    expect(() => warningsOfFile("config: [", "dev")).to.throw(StackFileError);
   });
 });

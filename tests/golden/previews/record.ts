@@ -33,7 +33,7 @@ async function record(victim: Victim, scenario: Scenario): Promise<void> {
     const policyPacks = policies ? [join(repository, "policy")] : [];
     const options = { stack: "dev", env, configFile: file.path, folder, policyPacks };
     const run = await runPreview(options);
-    const changed = stackEdits(before, await readFile(file.path, "utf8"));
+    const changed = stackEdits(before, await readFile(file.path, "utf8"), "Pulumi.dev.yaml");
     const baseWarnings = warningsOfFile(before, "dev");
     const changedFiles = [...new Set(program.map((edit) => edit.file))].sort();
     keepPreview(
