@@ -19,7 +19,7 @@ import {
 } from "./holders.ts";
 import { nodeProblems, nodesByHostname, nodeWarnings } from "./nodes.ts";
 import { objectProblems, strangersOf, strangerWarnings, templatesOf } from "./objects.ts";
-import { missingReferences, referencesOf } from "./references.ts";
+import { claimFindings, missingReferences, referencesOf } from "./references.ts";
 
 /** What the facts are held against. */
 export interface EvaluationArgs {
@@ -70,6 +70,7 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
   const holders = holdersOf(facts, live, gpuNodes, ownDeployments(facts, workloads, stack));
   const references = referencesOf(config);
   const missing = missingReferences(facts, references);
+  const claims = claimFindings(facts, references);
   const guard =
     facts.guard === undefined || !config.cluster.admissionGuard
       ? { warnings: [], notes: [] }
@@ -95,6 +96,7 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...(adopting ? [] : objectProblems(facts.objects, wanted, stack)),
       ...removedHolders(holders, workloads),
       ...missing.problems,
+      ...claims.problems,
     ],
     drift,
     warnings: [
@@ -103,6 +105,7 @@ export function evaluateCluster(facts: ClusterFacts, args: EvaluationArgs): Clus
       ...nodeWarnings(gpuNodes, live),
       ...holderWarnings(holders, workloads, now),
       ...missing.warnings,
+      ...claims.warnings,
       ...strangerWarnings(strangers),
       ...(facts.coderService === undefined
         ? []

@@ -28,7 +28,7 @@ export type LiveContainer = Plain<V1Container>;
 export type LiveContainerStatus = Plain<V1ContainerStatus>;
 export type LiveTaint = Plain<V1Taint>;
 
-/** Kinds of which existence and metadata are read; never their content, but for replicas of a Deployment. */
+/** Kinds of which existence and metadata are read; never their content, but for what {@link LiveObject} names. */
 export type LiveKind =
   | "Namespace"
   | "Deployment"
@@ -51,6 +51,8 @@ export interface ObjectName {
 export interface LiveObject {
   readonly kind: LiveKind;
   readonly metadata: Pick<Plain<V1ObjectMeta>, "name" | "annotations" | "ownerReferences">;
+  /** Of a PersistentVolumeClaim: its phase, Pending, Bound or Lost, and what it wants of its volume. */
+  readonly claim?: { readonly phase: string; readonly accessModes: readonly string[] } | undefined;
   /** Of a Deployment: its spec.replicas. */
   readonly replicas?: number | undefined;
   /** Of a Deployment: who set which fields. */

@@ -6,6 +6,9 @@ import {
   type KubeConfig,
   NetworkingV1Api,
   setHeaderOptions,
+  type V1DeploymentSpec,
+  type V1PersistentVolumeClaimSpec,
+  type V1PersistentVolumeClaimStatus,
   V1ResourceAttributes,
   V1SelfSubjectAccessReview,
   V1SelfSubjectAccessReviewSpec,
@@ -24,6 +27,7 @@ const metadataOf = (form: string) =>
 interface WithMetadata {
   readonly metadata?: LiveObject["metadata"] & Pick<LiveObject, "managedFields">;
   readonly spec?: unknown;
+  readonly status?: unknown;
 }
 
 /** What a list of any kind has in common; an empty list of metadata has `items: null`, whatever the client's types say. */
@@ -115,7 +119,7 @@ async function readObjects(
       "NetworkPolicy",
       kubeConfig.makeApiClient(NetworkingV1Api).listNamespacedNetworkPolicy(here, metadata),
     ],
-    ["PersistentVolumeClaim", core.listNamespacedPersistentVolumeClaim(here, metadata)],
+    ["PersistentVolumeClaim", core.listNamespacedPersistentVolumeClaim(here)],
   ];
   const objects = await Promise.all(
     lists.map(([kind, list]) =>
@@ -147,11 +151,21 @@ function liveObject(
   {
     metadata: { name = "", annotations = {}, ownerReferences = [], managedFields } = {},
     spec,
+    status,
   }: WithMetadata,
 ): LiveObject {
   const object = { kind, metadata: { name, annotations, ownerReferences } };
-  if (kind !== "Deployment") return object;
-  return { ...object, managedFields, replicas: (spec as { readonly replicas?: number }).replicas };
+  switch (kind) {
+    case "Deployment":
+      return { ...object, managedFields, replicas: (spec as V1DeploymentSpec).replicas };
+    case "PersistentVolumeClaim": {
+      const { accessModes = [] } = spec as V1PersistentVolumeClaimSpec;
+      const phase = (status as V1PersistentVolumeClaimStatus | undefined)?.phase ?? "Pending";
+      return { ...object, claim: { phase, accessModes } };
+    }
+    default:
+      return object;
+  }
 }
 
 async function unlessForbidden(

@@ -40,8 +40,8 @@ function reference(
   return name === undefined ? [] : [{ kind, path, name, users }];
 }
 
-/** What is missing of the references: problems, or warnings where nothing could exist yet. */
-export interface MissingReferences {
+/** What is wrong with the references: problems, and warnings where it may come right by itself. */
+export interface ReferenceFindings {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -53,7 +53,7 @@ export interface MissingReferences {
 export function missingReferences(
   { objects, unread }: ClusterFacts,
   references: readonly Reference[],
-): MissingReferences {
+): ReferenceFindings {
   const missing = references.filter(
     ({ kind, name, users }) =>
       users.length > 0 &&
@@ -79,4 +79,38 @@ export function missingReferences(
     );
   });
   return { problems, warnings: [] };
+}
+
+/**
+ * Claims of running workloads that exist and still keep a pod from starting: it would be Pending without a word in `up`
+ * of why, as would the Job that prepares packages.
+ */
+export function claimFindings(
+  { objects }: ClusterFacts,
+  references: readonly Reference[],
+): ReferenceFindings {
+  const used = references.flatMap(({ kind, path, name, users }) => {
+    const object = objects.find((each) => each.kind === kind && each.metadata.name === name);
+    return object?.claim === undefined || users.length === 0
+      ? []
+      : [{ path, name, ...object.claim }];
+  });
+  return {
+    problems: used.flatMap(({ path, name, accessModes }) =>
+      path.endsWith(".packagesClaim") && accessModes.join() === "ReadWriteOncePod"
+        ? [
+            `${path} = ${name}: this PersistentVolumeClaim is ReadWriteOncePod, and the Job that fills it would wait for ever ` +
+              "for the pods that use it (ReadWriteOnce, ReadWriteMany); name another claim",
+          ]
+        : [],
+    ),
+    warnings: used.flatMap(({ path, name, phase }) =>
+      phase === "Bound"
+        ? []
+        : [
+            `${path} = ${name}: this PersistentVolumeClaim is ${phase}, without a volume; unless its storage class binds at ` +
+              "the first use, pods that mount it stay Pending",
+          ],
+    ),
+  };
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { checkIdentity, offline } from "../../cluster.ts";
-import type { LiveObject } from "../../cluster/facts.ts";
+import type { ClusterFacts, LiveObject } from "../../cluster/facts.ts";
 import { wantedObjects } from "../../cluster/wanted.ts";
 import { facts, factsWith, judged, live, stackConfig } from "./clusterFixtures.ts";
 import { completed, runProgram, stackFile } from "../support/program.ts";
@@ -161,6 +161,27 @@ describe("objects that the stack refers to", () => {
       clefServe: { ...asking.clefServe, bootstrap: "install" } as const,
     };
     expect(judged(facts(), install).problems).to.have.length(2);
+  });
+
+  it("are claims that let the Job and the pods in at once, and have a volume", () => {
+    const config = stackConfig();
+    const clefServe = { ...config.clefServe, packagesClaim: "packages" };
+    const claimed = (phase: string, ...accessModes: readonly string[]) =>
+      factsWith({ ...live("PersistentVolumeClaim", "packages"), claim: { phase, accessModes } });
+    const state = (of: ClusterFacts, bootstrap: "install" | "prepared" = "prepared") =>
+      judged(of, { ...config, clefServe: { ...clefServe, bootstrap } });
+    const path = "llm-serving:clefServe.packagesClaim = packages: this PersistentVolumeClaim is";
+    expect(state(claimed("Bound", "ReadWriteOncePod")).problems).to.deep.equal([
+      `${path} ReadWriteOncePod, and the Job that fills it would wait for ever for the pods that use it ` +
+        "(ReadWriteOnce, ReadWriteMany); name another claim",
+    ]);
+    const pending = state(claimed("Pending", "ReadWriteOnce"));
+    expect(pending.problems).to.deep.equal([]);
+    expect(pending.warnings).to.include(
+      `${path} Pending, without a volume; unless its storage class binds at the first use, pods that mount it stay Pending`,
+    );
+    expect(state(claimed("Bound", "ReadWriteOnce")).warnings.join()).not.to.include(path);
+    expect(state(claimed("Pending", "ReadWriteOncePod"), "install").problems).to.deep.equal([]);
   });
 
   it("A13 are not judged where this identity may not look, and that is said", () => {
