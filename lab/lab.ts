@@ -215,7 +215,10 @@ function childEnv(paths: LabPaths, toolchain: Toolchain): Record<string, string>
 }
 
 const usage = `usage: node lab/lab.ts start|stop|status [--name ${defaultLabName}]
-       start: [--cold-start-seconds 4] [--termination-seconds 1] [--authorization]`;
+       start: [--cold-start-seconds 4] [--termination-seconds 1] [--authorization]
+              --cold-start-seconds     from start to Ready of a pod of clef-serve (0..3600); every other pod's is ${defaultColdStartSeconds["*"]} s
+              --termination-seconds    how long a deleted pod holds its cards (0..600)
+              --authorization          RBAC as on a real cluster; without it every client may do everything`;
 
 class UsageError extends Error {}
 

@@ -48,6 +48,7 @@ export function judge(args: VerdictArgs): Judgement {
     blockers.push(
       "the preview did not come to its end",
       ...linesOf(args.printed).slice(-MOST_LINES),
+      ...remediesFor(args.printed),
     );
   }
   return {
@@ -59,6 +60,26 @@ export function judge(args: VerdictArgs): Judgement {
 
 /** Lines of what the CLI printed that stand for its error. */
 const MOST_LINES = 5;
+
+/** What the CLI says before it previews anything, and what to do about it; $1 is the stack. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /no stack named '([^']+)' found/,
+    "this backend has no such stack: set PULUMI_BACKEND_URL to the one that has it, or run " +
+      "`pulumi stack init $1` once (docs/state.md)",
+  ],
+  [
+    /PULUMI_ACCESS_TOKEN must be set/,
+    "no state backend is chosen: set PULUMI_BACKEND_URL, or run `pulumi login` (docs/state.md)",
+  ],
+];
+
+function remediesFor(printed: string): readonly string[] {
+  return REMEDIES.flatMap(([said, remedy]) => {
+    const [found] = said.exec(printed) ?? [];
+    return found === undefined ? [] : [found.replace(said, remedy)];
+  });
+}
 
 const OFFLINE =
   "the preview ran without its cluster (LLM_SERVING_OFFLINE = 1): what it would meet there is not known; unset it";

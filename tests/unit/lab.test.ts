@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { expect } from "chai";
 import {
   checkedLabName,
@@ -50,6 +50,16 @@ describe("the env file of a lab", () => {
 
   it("exports: a child process sees them", () => {
     expect(after(text, `$(/bin/sh -c 'printf %s "$PULUMI_HOME"')`)).to.equal("/pulumi home");
+  });
+});
+
+describe("node lab/lab.ts", () => {
+  it("says whose start --cold-start-seconds is, where it is told nothing", () => {
+    const { status, stderr } = spawnSync(process.execPath, ["lab/lab.ts"], { encoding: "utf8" });
+    expect(status).to.equal(2);
+    expect(stderr).to.match(
+      /--cold-start-seconds .*of a pod of clef-serve .*every other pod's is 1 s/,
+    );
   });
 });
 

@@ -142,24 +142,35 @@ describe("verdict", () => {
     expect(standingWarnings).to.deep.equal(["another"]);
   });
 
-  it("is blocked, with the CLI's last words, when the preview did not come to its end", () => {
-    const { verdict, blockers } = reviewOf({
-      ...{
-        stack: "prod",
-        events: '{"resourcePreEv',
-        facts: undefined,
-        edits: [],
-        baseWarnings: [],
-      },
-      printed: "error: no stack named 'prod' found\n",
+  const neverBegan = (printed: string): Review =>
+    reviewOf({
+      ...{ stack: "prod", events: '{"resourcePreEv', facts: undefined, printed },
+      ...{ edits: [], baseWarnings: [] },
       provenance: {
         ...{ commit: "1", dirty: false, base: "HEAD", baseCommit: "1", changedFiles: [], cli: "3" },
       },
     });
+
+  it("is blocked, with the CLI's last words, when the preview did not come to its end", () => {
+    const { verdict, blockers } = neverBegan("error: incorrect passphrase\n");
     expect(verdict).to.equal("blocked");
     expect(blockers).to.deep.equal([
       "the preview did not come to its end",
+      "error: incorrect passphrase",
+    ]);
+  });
+
+  it("says what to do where the backend has no such stack, or none is chosen", () => {
+    expect(neverBegan("error: no stack named 'prod' found\n").blockers.slice(1)).to.deep.equal([
       "error: no stack named 'prod' found",
+      "this backend has no such stack: set PULUMI_BACKEND_URL to the one that has it, or run " +
+        "`pulumi stack init prod` once (docs/state.md)",
+    ]);
+    const login =
+      "error: PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions";
+    expect(neverBegan(login).blockers.slice(1)).to.deep.equal([
+      login,
+      "no state backend is chosen: set PULUMI_BACKEND_URL, or run `pulumi login` (docs/state.md)",
     ]);
   });
 });
