@@ -38,6 +38,9 @@ def fill(volume, name, requirements):
         sys.exit(f"NAME = {name}: is no name of a folder of packages ({COMPLETE.pattern})")
     folder = volume / name
     there = asked_for(folder)
+    if not there:
+        refuse_foreign(folder)
+        refuse_empty(requirements)
     # Before the work: it makes room for it.
     clean(volume)
     if there:
@@ -45,6 +48,24 @@ def fill(volume, name, requirements):
         return
     install(volume, folder, requirements)
     clean(volume)
+
+
+def refuse_foreign(folder):
+    """Ends when something else has the folder's name: pip's minutes would be for nothing, a rename replaces none of it."""
+    if folder.is_symlink():
+        what = f"a link to {os.readlink(folder)}"
+    elif not folder.exists() or (folder / ".lock").exists():
+        return
+    else:
+        what = "a folder without .lock" if folder.is_dir() else "a file"
+    sys.exit(f"{folder}: is {what}, no folder of packages; move it away or delete it, then run `pulumi up --refresh`")
+
+
+def refuse_empty(requirements):
+    """Ends when a lock names nothing: pip would succeed, and the pod fail."""
+    lines = Path(requirements).read_text().splitlines()
+    if all(line.strip() == "" or line.lstrip().startswith("#") for line in lines):
+        sys.exit(f"{requirements}: names no package; lock requirements.in into it again (docs/cold-start.md, The lock)")
 
 
 def install(volume, folder, requirements):
@@ -170,9 +191,15 @@ def run(volume, name, program):
     """Becomes PROGRAM, which holds VOLUME/NAME for its whole life and finds it by PYTHONPATH."""
     lock = hold(volume / name, fcntl.LOCK_SH)
     if lock is None:
+        refuse_foreign(volume / name)
         sys.exit(f"{volume / name}: does not exist; the Job that fills it runs in `pulumi up --refresh`")
     os.set_inheritable(lock, True)
     os.execv(sys.executable, [sys.executable, program])
+
+
+def leave(number, _frame):
+    print(f"ended by {signal.Signals(number).name}; no unfinished folder stays", file=sys.stderr, flush=True)
+    sys.exit(128 + number)
 
 
 def main(arguments):
@@ -181,7 +208,8 @@ def main(arguments):
         sys.exit("usage: packages.py fill VOLUME NAME REQUIREMENTS | run VOLUME NAME PROGRAM")
     command, volume, name, file = arguments
     # As PID 1 it would ignore SIGTERM; leaving this way ends pip and removes the temporary folder.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
     try:
         commands[command](Path(volume), name, file)
     except OSError as error:

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -232,15 +233,58 @@ describe("packages.py", function () {
     expect(names()).to.deep.equal([]);
   });
 
-  it("ends at once when it is asked to, and takes its folder with it", async () => {
-    const { pid, ended } = fill(NAME);
-    const atWork = () => names().some((name) => readdirSync(join(volume, name)).includes(".tmp"));
-    await eventually(() => Promise.resolve(atWork() || undefined));
-    // To the script alone, as the kubelet does it.
-    process.kill(pid, "SIGTERM");
-    expect((await ended).code).to.equal(143);
+  it("refuses a lock that names nothing or is missing, and makes no folder", async () => {
+    const requirements = join(folder, "empty.txt");
+    for (const content of ["", "# small_a==1.0\n\n"]) {
+      writeFileSync(requirements, content);
+      expect(await fill(NAME, requirements).ended).to.deep.equal({
+        code: 1,
+        text: `${requirements}: names no package; lock requirements.in into it again (docs/cold-start.md, The lock)\n`,
+      });
+    }
+    const missing = await fill(NAME, join(folder, "none.txt")).ended;
+    expect(missing.code).to.equal(1);
+    expect(missing.text).to.match(/^fill .*: .*No such file or directory: '.*none\.txt'\n$/);
     expect(names()).to.deep.equal([]);
   });
+
+  const strangers: readonly (readonly [what: string, make: (path: string) => void])[] = [
+    ["a file", (path) => writeFileSync(path, "")],
+    ["a folder without .lock", (path) => mkdirSync(join(path, "small_a"), { recursive: true })],
+    ["a link to /no/such/place", (path) => symlinkSync("/no/such/place", path)],
+    [`a link to ${tmpdir()}`, (path) => symlinkSync(tmpdir(), path)],
+  ];
+  for (const [what, make] of strangers) {
+    it(`says before pip's work, and to a pod, that ${what} has the folder's name, and leaves it`, async () => {
+      const path = join(volume, NAME);
+      make(path);
+      const text =
+        `${path}: is ${what}, no folder of packages; move it away or delete it, then run ` +
+        "`pulumi up --refresh`\n";
+      expect(await fill(NAME).ended).to.deep.equal({ code: 1, text });
+      expect(await pod(NAME)).to.deep.equal({ code: 1, text });
+      expect(names()).to.deep.equal([NAME]);
+    });
+  }
+
+  for (const [signal, exit] of [
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const) {
+    it(`ends at once on ${signal}, in one line, and takes its folder with it`, async () => {
+      const { pid, ended } = fill(NAME);
+      const atWork = () => names().some((name) => readdirSync(join(volume, name)).includes(".tmp"));
+      await eventually(() => Promise.resolve(atWork() || undefined));
+      // To the script alone, as the kubelet does it.
+      process.kill(pid, signal);
+      const { code, text } = await ended;
+      expect(code).to.equal(exit);
+      expect(text)
+        .to.include(`ended by ${signal}; no unfinished folder stays\n`)
+        .and.not.include("Traceback");
+      expect(names()).to.deep.equal([]);
+    });
+  }
 
   it("says what is missing when a pod's folder is not there, and becomes the program when it is", async () => {
     const missing = await pod(NAME);
