@@ -41,7 +41,7 @@ const change =
     : forecastStack(config, plan, cluster, templateFingerprints(workloadArgs));
 if (preview) await printReport({ config, plan, cluster, change });
 const problems = [
-  ...requirementProblems(files["requirements.txt"] ?? "", "images/clef-serve/requirements.txt"),
+  ...requirementProblems(files["requirements.txt"], "images/clef-serve/requirements.txt"),
   ...(cluster?.problems ?? []),
   ...plan.problems,
   ...(change?.problems ?? []),

@@ -21,13 +21,20 @@ const PINNED = /^([\w.-]+)(?:\[[^\]]*\])?\s*===?\s*([\w.+!-]+)(?![\w.*])/;
 const HASHED = /\s--hash=sha(256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})(?=\s|$)/;
 
 /**
- * Why pip must not install from a lock file. Pure.
- * @param text the file's content
+ * Why pip must not install from a lock file. Pure. What the model needs is its owner's to know: a lock without torch
+ * is as good as any.
+ * @param text the file's content; undefined when there is no such file
  * @param file its path, for the messages
- * @returns one line for each line of the file that is wrong, empty when none is
+ * @returns one line for each line of the file that is wrong, or one for a file that names nothing; empty when all is well
  */
-export function requirementProblems(text: string, file: string): readonly string[] {
-  return linesOf(text).flatMap((line) => {
+export function requirementProblems(text: string | undefined, file: string): readonly string[] {
+  const lines = linesOf(text ?? "");
+  if (lines.length === 0) {
+    const what =
+      text === undefined ? "(missing): there is no such file" : "(empty): names no package";
+    return [`${file} = ${what} (name==version with hashes, a line each); ${LOCK_ANEW}`];
+  }
+  return lines.flatMap((line) => {
     const found = problemOf(line.text);
     if (found === undefined) return [];
     const shown = line.text.replace(/\s--hash=.*/, "");
@@ -80,6 +87,10 @@ function problemOf(line: string): string | undefined {
 }
 
 const LOCK_AGAIN = "lock requirements.in again by the command at the top of this file";
+
+/** For a file that has lost the command at its top. */
+const LOCK_ANEW =
+  "bring it back from version control, or lock requirements.in beside it as docs/cold-start.md says under The lock";
 
 /** Whether torch, or the CUDA runtime that its wheel asked for when it was locked, is too new for V100. */
 function cudaProblem(name: string, version: string): string | undefined {

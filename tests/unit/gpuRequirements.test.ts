@@ -31,6 +31,19 @@ describe("locked requirements", () => {
     ).to.deep.equal([]);
   });
 
+  it("must be there and name a package, whichever: a lock without torch is the model's owner's choice", () => {
+    const remedy =
+      " (name==version with hashes, a line each); bring it back from version control, or lock requirements.in " +
+      "beside it as docs/cold-start.md says under The lock";
+    expect(requirementProblems(undefined, FILE)).to.deep.equal([
+      `${FILE} = (missing): there is no such file${remedy}`,
+    ]);
+    for (const empty of ["", "\n  \n", "# torch==2.7.1\n"]) {
+      expect(problems(empty)).to.deep.equal([`${FILE} = (empty): names no package${remedy}`]);
+    }
+    expect(problems(`numpy==2.3.0 ${HASH}`)).to.deep.equal([]);
+  });
+
   for (const line of [
     "torch",
     "torch>=2.7",
