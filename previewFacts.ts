@@ -2,7 +2,7 @@ import type { ClusterState } from "./cluster.ts";
 import type { StackConfig } from "./config.ts";
 import { type NodeCards, plannedCards } from "./gpu/cardMap.ts";
 import type { Forecast } from "./gpu/forecast.ts";
-import { planWarnings } from "./gpu/warnings.ts";
+import { coldStartWarnings, planWarnings } from "./gpu/warnings.ts";
 import type { StackForecast } from "./stackForecast.ts";
 import { type StackPlan, workloadsOf } from "./stackPlan.ts";
 
@@ -76,6 +76,7 @@ export function previewFacts({ config, plan, cluster, change }: PreviewArgs): Pr
 export function configWarnings(config: StackConfig, plan: StackPlan): readonly string[] {
   return [
     ...planWarnings(plan, workloadsOf(config), { coderBackend: config.coderService.backend }),
+    ...coldStartWarnings(config.clefServe),
     ...(config.access.clients.length === 0 ? [NO_CLIENTS] : []),
   ];
 }

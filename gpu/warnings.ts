@@ -1,3 +1,4 @@
+import { BOOTSTRAP_TIMES, type Bootstrap } from "./bootstrap.ts";
 import type { Fit } from "./fit.ts";
 import { modelRow } from "./models.ts";
 import type { GpuPlan } from "./plan.ts";
@@ -29,6 +30,25 @@ export function planWarnings(
     ...Object.entries(plan.allocation).flatMap(([name, allocation]) =>
       nodeWarnings(name, allocation.free, plan),
     ),
+  ];
+}
+
+/**
+ * What a cold start that was measured with pip does to a stack whose pods no longer run it. Pure.
+ * @param clefServe.coldStartSeconds of the stack, or what follows from the bootstrap where the stack states none
+ */
+export function coldStartWarnings(clefServe: {
+  readonly bootstrap: Bootstrap;
+  readonly coldStartSeconds: number;
+}): readonly string[] {
+  const { bootstrap, coldStartSeconds } = clefServe;
+  const withPip = BOOTSTRAP_TIMES.install.coldStartSeconds;
+  if (bootstrap === "install" || coldStartSeconds < withPip) return [];
+  const without = BOOTSTRAP_TIMES[bootstrap].coldStartSeconds;
+  return [
+    `llm-serving:clefServe.coldStartSeconds = ${coldStartSeconds}: no less than the ${withPip} s of a start with pip, which ` +
+      `bootstrap ${bootstrap} does not run; forecasts and alerts count it instead of ${without} s; remove it (pulumi ` +
+      "config rm --path 'llm-serving:clefServe.coldStartSeconds'), or state what your model takes to load",
   ];
 }
 

@@ -1,7 +1,8 @@
 import { expect } from "chai";
+import { BOOTSTRAP_TIMES } from "../../gpu/bootstrap.ts";
 import { planGpus } from "../../gpu/plan.ts";
 import type { LiveGpus } from "../../gpu/pool.ts";
-import { planWarnings } from "../../gpu/warnings.ts";
+import { coldStartWarnings, planWarnings } from "../../gpu/warnings.ts";
 import type { Workload } from "../../gpu/workload.ts";
 import {
   candleVllm,
@@ -124,5 +125,34 @@ describe("planWarnings", () => {
   it("leaves models alone whose figures the stack states", () => {
     const model = { name: "qwen3-30b-a3b-f16", source: { hub: "a/b" }, figures: figures() };
     expect(warningsOf([candleVllm({ tensorParallel: 4, model })])).to.deep.equal([]);
+  });
+});
+
+describe("coldStartWarnings", () => {
+  const withPip = BOOTSTRAP_TIMES.install.coldStartSeconds;
+
+  for (const bootstrap of ["prepared", "image"] as const) {
+    it(`names a cold start of install that is left behind by ${bootstrap}, and how to remove it`, () => {
+      for (const coldStartSeconds of [withPip, withPip + 60]) {
+        expect(coldStartWarnings({ bootstrap, coldStartSeconds })).to.deep.equal([
+          `llm-serving:clefServe.coldStartSeconds = ${coldStartSeconds}: no less than the ${withPip} s of a start ` +
+            `with pip, which bootstrap ${bootstrap} does not run; forecasts and alerts count it instead of ` +
+            `${BOOTSTRAP_TIMES[bootstrap].coldStartSeconds} s; remove it (pulumi config rm --path ` +
+            "'llm-serving:clefServe.coldStartSeconds'), or state what your model takes to load",
+        ]);
+      }
+    });
+
+    it(`says nothing about a shorter one of ${bootstrap}, stated or not`, () => {
+      for (const coldStartSeconds of [withPip - 1, BOOTSTRAP_TIMES[bootstrap].coldStartSeconds]) {
+        expect(coldStartWarnings({ bootstrap, coldStartSeconds })).to.deep.equal([]);
+      }
+    });
+  }
+
+  it("says nothing about install, however long it takes", () => {
+    for (const coldStartSeconds of [withPip, 10 * withPip]) {
+      expect(coldStartWarnings({ bootstrap: "install", coldStartSeconds })).to.deep.equal([]);
+    }
   });
 });
