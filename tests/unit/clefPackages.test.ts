@@ -249,10 +249,25 @@ describe("packages.py", function () {
   });
 
   const strangers: readonly (readonly [what: string, make: (path: string) => void])[] = [
-    ["a file", (path) => writeFileSync(path, "")],
+    [
+      "a file",
+      (path) => {
+        writeFileSync(path, "");
+      },
+    ],
     ["a folder without .lock", (path) => mkdirSync(join(path, "small_a"), { recursive: true })],
-    ["a link to /no/such/place", (path) => symlinkSync("/no/such/place", path)],
-    [`a link to ${tmpdir()}`, (path) => symlinkSync(tmpdir(), path)],
+    [
+      "a link to /no/such/place",
+      (path) => {
+        symlinkSync("/no/such/place", path);
+      },
+    ],
+    [
+      `a link to ${tmpdir()}`,
+      (path) => {
+        symlinkSync(tmpdir(), path);
+      },
+    ],
   ];
   for (const [what, make] of strangers) {
     it(`says before pip's work, and to a pod, that ${what} has the folder's name, and leaves it`, async () => {
