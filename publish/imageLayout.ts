@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { Blobs } from "./blobs.ts";
 import type { Layer } from "./layers.ts";
 import { PublishError } from "./publishError.ts";
 import type { Regctl } from "./regctl.ts";
@@ -21,9 +22,14 @@ const descriptor = z.object({
   platform: z.object({ os: z.string(), architecture: z.string() }).optional(),
 });
 const index = z.object({ manifests: z.array(descriptor) });
-const manifest = z.object({ layers: z.array(descriptor) });
+const manifest = z.object({ config: descriptor, layers: z.array(descriptor) });
+const imageConfig = z.object({ os: z.string(), architecture: z.string() });
 
 type Descriptor = z.output<typeof descriptor>;
+type Manifest = z.output<typeof manifest>;
+
+/** OCI's and Docker's; registries hold other things too, such as Helm's charts. */
+const IMAGE_CONFIG = /^application\/vnd\.(oci\.image\.config|docker\.container\.image)\.v1\+json$/;
 
 /** The nodes with V100 cards are of this kind (derived). */
 const PLATFORM = { os: "linux", architecture: "amd64" };
@@ -32,7 +38,7 @@ const PLATFORM = { os: "linux", architecture: "amd64" };
  * Opens an image: a folder with an OCI layout, an OCI archive, or what `docker save` wrote.
  * @param folder an empty folder of this run, for what has to be unpacked or compressed
  * @param log told what takes minutes for an image of some GiB
- * @throws {PublishError} when it is none of these, or holds not exactly one image for linux/amd64
+ * @throws {PublishError} when it is none of these, holds not exactly one image for linux/amd64, or is damaged
  */
 export async function openImage(
   path: string,
@@ -42,18 +48,21 @@ export async function openImage(
 ): Promise<ImageLayout> {
   if (!isFolder(path)) log(`unpacking ${path}`);
   const layout = isFolder(path) ? path : await unpacked(path, folder, regctl);
-  const image = only(path, layout);
-  const { layers } = read(layout, image.digest, manifest);
+  const { digest, layers } = await imageIn(path, layout);
   // An engine with the classic image store saves layers as they are; a registry gets them compressed.
   if (!layers.some(({ mediaType }) => /[./]tar$/.test(mediaType))) {
-    return { folder: layout, digest: image.digest, layers: layers.map(layerOf) };
+    return { folder: layout, digest, layers: layers.map(layerOf) };
   }
   log("compressing its layers");
   const target = join(folder, "compressed");
-  const [from, to] = [`ocidir://${layout}@${image.digest}`, `ocidir://${target}:image`];
+  const [from, to] = [`ocidir://${layout}@${digest}`, `ocidir://${target}:image`];
   await regctlOk(regctl, ["image", "mod", from, "--layer-compress", "gzip", "--create", to], path);
-  const { digest } = only(path, target);
-  return { folder: target, digest, layers: read(target, digest, manifest).layers.map(layerOf) };
+  const compressed = await imageIn(path, target);
+  return {
+    folder: target,
+    digest: compressed.digest,
+    layers: compressed.layers.map(layerOf),
+  };
 }
 
 async function unpacked(path: string, folder: string, regctl: Regctl): Promise<string> {
@@ -82,33 +91,68 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The only image of a layout; builders put attestations beside it, for the platform "unknown". */
-function only(path: string, layout: string): Descriptor {
-  let entries: readonly Descriptor[];
-  try {
-    const file: unknown = JSON.parse(readFileSync(join(layout, "index.json"), "utf8"));
-    entries = index.parse(file).manifests;
-  } catch (error) {
-    throw notAnImage(path, error instanceof Error ? error.message : String(error));
+/** The only image of a layout, every blob of it read and held against its digest. */
+async function imageIn(path: string, layout: string): Promise<Manifest & { digest: string }> {
+  const blobs = new Blobs(path, layout);
+  const image = only(path, layout, blobs);
+  const read = parsed(path, "its manifest", blobs.text(image, "its manifest"), manifest);
+  const { config, layers } = read;
+  if (!IMAGE_CONFIG.test(config.mediaType)) {
+    throw notAnImage(path, `its configuration is ${config.mediaType}, which is no image's`);
   }
-  const images = entries
-    .flatMap((entry) =>
+  if (layers.length === 0) throw notAnImage(path, "it has no layers");
+  const name = "its configuration";
+  // Of an image alone in a layout the index need not say what it is for: its own configuration does.
+  const { os, architecture } = parsed(path, name, blobs.text(config, name), imageConfig);
+  if (!isForNodes({ os, architecture })) {
+    throw notAnImage(
+      path,
+      `it is for ${os}/${architecture}, and the nodes are linux/amd64: build it with --platform linux/amd64`,
+    );
+  }
+  await blobs.check(layers);
+  return { ...read, digest: image.digest };
+}
+
+/** The descriptor of a layout's only image; builders put attestations beside it, for the platform "unknown". */
+function only(path: string, layout: string, blobs: Blobs): Descriptor {
+  const images = parsed(path, "index.json", indexText(path, layout), index)
+    .manifests.flatMap((entry) =>
       /index|manifest\.list/.test(entry.mediaType)
-        ? read(layout, entry.digest, index).manifests
+        ? parsed(path, "its index", blobs.text(entry, "its index"), index).manifests
         : [entry],
     )
-    .filter(
-      ({ platform = PLATFORM }) =>
-        platform.os === PLATFORM.os && platform.architecture === PLATFORM.architecture,
-    );
+    .filter(({ platform = PLATFORM }) => isForNodes(platform));
   const [image, second] = [...new Map(images.map((each) => [each.digest, each])).values()];
   if (image !== undefined && second === undefined) return image;
   throw notAnImage(path, `${image === undefined ? "no" : "more than one"} image for linux/amd64`);
 }
 
-function read<T>(layout: string, digest: string, form: z.ZodType<T>): T {
-  const file = join(layout, "blobs", "sha256", digest.replace("sha256:", ""));
-  return form.parse(JSON.parse(readFileSync(file, "utf8")));
+function isForNodes({ os, architecture }: z.output<typeof imageConfig>): boolean {
+  return os === PLATFORM.os && architecture === PLATFORM.architecture;
+}
+
+function indexText(path: string, layout: string): string {
+  try {
+    return readFileSync(join(layout, "index.json"), "utf8");
+  } catch (error) {
+    throw notAnImage(path, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** JSON of one form. @param name what it is, for the message */
+function parsed<T>(path: string, name: string, text: string, form: z.ZodType<T>): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw notAnImage(path, `${name} is no JSON`);
+  }
+  const { success, data, error } = form.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  const key = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
+  throw notAnImage(path, `${name} has another form${key}: ${issue?.message ?? ""}`);
 }
 
 function layerOf({ digest, size }: Descriptor): Layer {
