@@ -13,14 +13,32 @@ function variable(name: string): string {
   throw new Error(`${name} is not set: this is for a job of CI, of a change; see docs/ci.md`);
 }
 
-/** @throws Error when the job runs for something else than a change */
+/** @throws Error when the job runs for something else than a change, or nobody can tell */
 async function changeNumber(): Promise<number> {
-  const event = JSON.parse(await readFile(variable("GITHUB_EVENT_PATH"), "utf8")) as {
-    readonly pull_request?: { readonly number?: number };
-  };
-  const number = event.pull_request?.number;
+  const file = variable("GITHUB_EVENT_PATH");
+  const wrong = (what: string) =>
+    new Error(
+      `GITHUB_EVENT_PATH = ${file}: ${what} (the forge's file on the event, JSON); run this in a job of CI, of a ` +
+        "change; see docs/ci.md",
+    );
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  });
+  const number = numberIn(text);
+  if (number === "no JSON") throw wrong("is no JSON");
   if (number !== undefined) return number;
   throw new Error("this job runs for no change (pull request): there is nothing to comment on");
+}
+
+function numberIn(event: string): number | undefined | "no JSON" {
+  try {
+    const { pull_request: change } = (JSON.parse(event) ?? {}) as {
+      readonly pull_request?: { readonly number?: number };
+    };
+    return change?.number;
+  } catch {
+    return "no JSON";
+  }
 }
 
 async function main(): Promise<void> {

@@ -34,9 +34,7 @@ export async function stickyComment(
   let page: string | undefined = `${comments}?per_page=100`;
   while (page !== undefined) {
     const response = await asked(target, "GET", page);
-    const found = ((await response.json()) as readonly Comment[]).find(
-      (comment) => firstLine(comment.body) === key,
-    );
+    const found = (await commentsIn(response, page)).find(({ body }) => firstLine(body) === key);
     if (found !== undefined) {
       await asked(target, "PATCH", `${api}/repos/${repository}/issues/comments/${found.id}`, body);
       return "replaced";
@@ -45,6 +43,14 @@ export async function stickyComment(
   }
   await asked(target, "POST", comments, body);
   return "written";
+}
+
+async function commentsIn(response: Response, url: string): Promise<readonly Comment[]> {
+  const list: unknown = await response.json().catch(() => undefined);
+  if (Array.isArray(list)) return list as readonly Comment[];
+  throw new Error(
+    `GET ${url}: the answer is no list of comments; look whether GITHUB_API_URL is the address of the forge's API`,
+  );
 }
 
 /** Browsers and forges end lines in either way. */
@@ -63,7 +69,7 @@ async function asked(
   url: string,
   body?: string,
 ): Promise<Response> {
-  const response = await fetch(url, {
+  const answer = fetch(url, {
     method,
     headers: {
       // "token" and "Bearer" are the same to GitHub; older Gitea knows the former alone.
@@ -74,10 +80,26 @@ async function asked(
     ...(body === undefined ? {} : { body: JSON.stringify({ body }) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
+  const response = await answer.catch((error: unknown) => {
+    throw new Error(
+      `${method} ${url}: no answer of the forge: ${reasonOf(error)}; look whether GITHUB_API_URL is right and this ` +
+        "runner reaches it, then run the job again",
+    );
+  });
   if (response.ok) return response;
   const right =
     response.status === 401 || response.status === 403 || response.status === 404
       ? "; the job's token needs the right to write comments (permissions: pull-requests: write)"
       : "";
   throw new Error(`${method} ${url}: the forge answers ${response.status}${right}`);
+}
+
+/** fetch itself says "fetch failed" alone; why stands in its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS / 1000} s`;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // Of a name with several addresses there is a code alone.
+  return cause.message === "" && "code" in cause ? String(cause.code) : cause.message;
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { commentBody } from "../../ci/commentBody.ts";
 import { type ForgeTarget, stickyComment } from "../../ci/forge.ts";
+import { freePorts } from "../../lab/freePorts.ts";
 
 interface Comment {
   id: number;
@@ -125,6 +126,40 @@ describe("sticky comment", () => {
   });
 });
 
+describe("a forge that does not answer", () => {
+  it("is named by the request and the reason, never with the token", async () => {
+    const [port = 0] = await freePorts(1);
+    const target: ForgeTarget = {
+      api: `http://127.0.0.1:${port}`,
+      repository: "llm/serving",
+      change: 7,
+      token: TOKEN,
+    };
+    const error = await stickyComment(target, `${KEY}\nx`).catch((reason: unknown) => reason);
+    expect(String(error)).to.equal(
+      `Error: GET http://127.0.0.1:${port}/repos/llm/serving/issues/7/comments?per_page=100: no answer of the forge: ` +
+        `connect ECONNREFUSED 127.0.0.1:${port}; look whether GITHUB_API_URL is right and this runner reaches it, ` +
+        "then run the job again",
+    );
+  });
+});
+
+describe("something else than a forge's API", () => {
+  it("is named by the request where it answers with a page", async () => {
+    const server = createServer((_, response) => response.end("<html>")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const target: ForgeTarget = { api, repository: "llm/serving", change: 7, token: TOKEN };
+    const error = await stickyComment(target, KEY).catch((reason: unknown) => reason);
+    server.closeAllConnections();
+    server.close();
+    expect(String(error)).to.equal(
+      `Error: GET ${api}/repos/llm/serving/issues/7/comments?per_page=100: the answer is no list of comments; look ` +
+        "whether GITHUB_API_URL is the address of the forge's API",
+    );
+  });
+});
+
 describe("make comment", () => {
   const stack = "test-comment";
   const reports = join(repository, ".review", stack);
@@ -181,6 +216,15 @@ describe("make comment", () => {
     expect(elsewhere.text).to.equal(
       "this job runs for no change (pull request): there is nothing to comment on\n",
     );
+    const remedy =
+      "(the forge's file on the event, JSON); run this in a job of CI, of a change; see docs/ci.md\n";
+    expect((await run({ GITHUB_EVENT_PATH: "/nosuch" })).text).to.equal(
+      `GITHUB_EVENT_PATH = /nosuch: cannot be read: ENOENT ${remedy}`,
+    );
+    writeFileSync(event, "{ broken");
+    expect((await run()).text).to.equal(`GITHUB_EVENT_PATH = ${event}: is no JSON ${remedy}`);
+    writeFileSync(event, "null");
+    expect((await run()).text).to.equal(elsewhere.text);
     writeFileSync(event, JSON.stringify({ pull_request: { number: 7 } }));
     const text = "GITHUB_TOKEN is not set: this is for a job of CI, of a change; see docs/ci.md\n";
     expect(await run({ GITHUB_TOKEN: "" })).to.deep.equal({ code: 1, text });
