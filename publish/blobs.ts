@@ -64,9 +64,17 @@ export class Blobs {
   }
 
   #damaged({ digest }: BlobDescriptor, name: string, what: string): PublishError {
-    return new PublishError(
-      `${this.#path}: ${name}, ${digest}, ${what}: the image is damaged on this machine, and nothing was sent; ` +
-        "build or save it again",
-    );
+    return damagedImage(this.#path, `${name}, ${digest}, ${what}`);
   }
+}
+
+/**
+ * That an image is damaged here.
+ * @param path what the user named
+ * @param what is wrong in it
+ */
+export function damagedImage(path: string, what: string): PublishError {
+  return new PublishError(
+    `${path}: ${what}: the image is damaged on this machine, and nothing was sent; build or save it again`,
+  );
 }

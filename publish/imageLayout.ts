@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { Blobs } from "./blobs.ts";
+import { Blobs, damagedImage } from "./blobs.ts";
 import type { Layer } from "./layers.ts";
 import { PublishError } from "./publishError.ts";
 import type { Regctl } from "./regctl.ts";
@@ -74,7 +74,25 @@ async function unpacked(path: string, folder: string, regctl: Regctl): Promise<s
 async function regctlOk(regctl: Regctl, args: readonly string[], path: string): Promise<void> {
   const { code, stderr } = await regctl.run(args, 3600);
   if (code === 0) return;
-  throw notAnImage(path, stderr.trim().split("\n").at(-1) ?? "");
+  const cause = stderr.trim().split("\n").at(-1) ?? "";
+  const damage = damageIn(cause);
+  if (damage !== undefined) throw damagedImage(path, damage);
+  throw notAnImage(
+    path,
+    cause.endsWith("from tar: not found")
+      ? "index.json, or a file that it names, is not in it; build or save it again"
+      : cause,
+  );
+}
+
+/** What regctl finds while it unpacks, in a person's words; undefined for anything but damage. */
+function damageIn(cause: string): string | undefined {
+  const [, wanted, found] =
+    /unexpected digest, expected (sha256:\w+), computed (sha256:\w+)/.exec(cause) ?? [];
+  if (wanted !== undefined && found !== undefined) {
+    return `the file ${wanted} in it has the digest ${found}`;
+  }
+  return cause.endsWith("unexpected EOF") ? "it ends too early" : undefined;
 }
 
 function notAnImage(path: string, why: string): PublishError {

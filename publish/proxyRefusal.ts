@@ -9,7 +9,7 @@ export interface ProxyRefusal {
   readonly server: string;
   /** A registry answers in JSON, a proxy mostly in HTML. */
   readonly contentType: string;
-  /** Largest whole number of MiB that it does let through, 0 for none. */
+  /** Largest whole number of MiB that it does let through; 0: not even one. */
   readonly limitMiB: number;
 }
 
@@ -58,13 +58,13 @@ export function refusalText(
 ): string {
   const who = server === "" ? "which does not name itself" : `Server: ${server}`;
   const kind = contentType.startsWith("text/html") ? " with a page of HTML" : "";
-  const remedy =
+  const [limit, remedy] =
     limitMiB === 0
-      ? "raise the proxy's limit, or set"
-      : `set llm-serving:registry.maxLayerMiB to ${limitMiB}, or`;
+      ? ["not even 1 MiB", "raise the proxy's limit, or set"]
+      : [`at most ${limitMiB} MiB`, `set llm-serving:registry.maxLayerMiB to ${limitMiB}, or`];
   return (
     `llm-serving:registry.maxLayerMiB = ${maxLayerMiB}: the proxy in front of ${prefix} (${who}) answers 413${kind} ` +
-    `to a request of ${mib(bytes)}: that is the proxy's limit, not the registry's (at most ${limitMiB} MiB); ` +
+    `to a request of ${mib(bytes)}: that is the proxy's limit, not the registry's (${limit}); ` +
     `${remedy} llm-serving:registry.push to an address around the proxy`
   );
 }
@@ -79,6 +79,8 @@ async function ask(
   const plain = isLoopback(host);
   // No upload has this name, so that a registry that answers before the body comes changes nothing.
   const url = `${plain ? "http" : "https"}://${host}/v2${path}/size/blobs/uploads/size`;
+  // Such as 10.0.0.256, which the form of the key lets pass.
+  if (!URL.canParse(url)) return undefined;
   return new Promise((resolve) => {
     const request = (plain ? http : https).request(url, {
       method: "PUT",

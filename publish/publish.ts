@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { Remedies } from "../config/problems.ts";
 import { StackFileError } from "../config/stackFile.ts";
 import { buildImage } from "./buildImage.ts";
 import { openImage } from "./imageLayout.ts";
@@ -14,6 +13,8 @@ import { PublishError } from "./publishError.ts";
 import { pushImage } from "./pushImage.ts";
 import { regctlFor } from "./regctl.ts";
 import { registryOf } from "./registryOf.ts";
+import { stackSections } from "./stackSections.ts";
+import { useCommands } from "./useCommands.ts";
 
 const usage =
   "usage: node publish/publish.ts --stack <name> [--archive <file or folder>] [--base <image>] [--no-chunks] " +
@@ -32,7 +33,8 @@ const IMAGE = "clef-serve";
 
 async function publish(args: Arguments, folder: string): Promise<void> {
   const { stack, archive, inChunks } = args;
-  const { pull, push, maxLayerMiB } = registryOf(stack, args.stackFolder);
+  const sections = stackSections(stack, args.stackFolder);
+  const { pull, push, pushKey, maxLayerMiB } = registryOf(sections, stack);
   const regctl = await regctlFor(
     {
       prefixes: [push, pull],
@@ -47,7 +49,8 @@ async function publish(args: Arguments, folder: string): Promise<void> {
 
   const { layers } = image;
   const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
-  console.log(`${IMAGE}: ${layers.length} layers, ${mib(total)} compressed`);
+  const count = layers.length === 1 ? "1 layer" : `${layers.length} layers`;
+  console.log(`${IMAGE}: ${count}, ${mib(total)} compressed`);
   const tooLarge = inChunks ? [] : tooLargeWhole(layers, maxLayerMiB);
   if (tooLarge.length > 0) throw new PublishError(tooLarge.join("\n"));
   for (const note of chunkNotes(layers, maxLayerMiB)) console.log(`  ${note}`);
@@ -58,7 +61,7 @@ async function publish(args: Arguments, folder: string): Promise<void> {
   if (refusal !== undefined) throw new PublishError(refusalText(refusal, push, maxLayerMiB));
   console.log(`pushing to ${repository}, at most ${mib(largestRequestBytes)} in one request`);
   const tag = await pushImage(
-    { image, repository, maxLayerMiB, largestRequestBytes, log: console.error },
+    { image, repository, pushKey, maxLayerMiB, largestRequestBytes, log: console.error },
     regctl,
   );
   console.log(`pushed ${repository}:${tag}\ndigest ${image.digest}`);
@@ -70,12 +73,7 @@ async function publish(args: Arguments, folder: string): Promise<void> {
         "are not two addresses of one registry",
     );
   }
-  const remedies = new Remedies(stack);
-  const commands = [
-    remedies.set(["clefServe", "image"], reference),
-    remedies.set(["clefServe", "bootstrap"], "image"),
-  ];
-  console.log(["\nTo use it:", ...commands].join("\n  ").replaceAll("run: ", ""));
+  console.log(["", ...useCommands(stack, reference, sections.clefServe)].join("\n"));
 }
 
 function argumentsOf(): Arguments | undefined {
@@ -106,11 +104,11 @@ async function main(): Promise<number> {
     return 2;
   }
   const folder = mkdtempSync(join(tmpdir(), "llm-serving-image-"));
-  // Some GiB, also after Ctrl-C.
+  // Some GiB, also after Ctrl-C and after the end of the terminal or of an SSH session.
   process.once("exit", () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => process.exit(130));
   try {
     await publish(args, folder);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { finalCause, statedAs } from "./finalCause.ts";
 import type { ImageLayout } from "./imageLayout.ts";
-import { mib, tooLargeWhole } from "./layers.ts";
-import { hostOf, proxyRefusal, refusalText } from "./proxyRefusal.ts";
 import { PublishError } from "./publishError.ts";
 import type { Regctl } from "./regctl.ts";
 
@@ -10,6 +9,8 @@ export interface PushArgs {
   readonly image: ImageLayout;
   /** Repository without tag, host first. */
   readonly repository: string;
+  /** The key that states where to push to, for messages. */
+  readonly pushKey: string;
   /** The stack's limit for one request, in MiB. */
   readonly maxLayerMiB: number;
   /** Bytes of the largest request that this push makes. */
@@ -28,7 +29,7 @@ export const ATTEMPTS = 3;
  * @throws {PublishError} with the cause, after at most {@link ATTEMPTS} attempts
  */
 export async function pushImage(args: PushArgs, regctl: Regctl): Promise<string> {
-  const { image, repository, log, pauseSeconds = 10 } = args;
+  const { image, repository, pushKey, log, pauseSeconds = 10 } = args;
   const tag = `sha-${image.digest.replace("sha256:", "").slice(0, 12)}`;
   const source = `ocidir://${image.folder}@${image.digest}`;
   const command = ["image", "copy", source, `${repository}:${tag}`];
@@ -40,8 +41,9 @@ export async function pushImage(args: PushArgs, regctl: Regctl): Promise<string>
     if (final !== undefined) throw new PublishError(final);
     if (attempt === ATTEMPTS) {
       throw new PublishError(
-        `${repository}: the push failed ${ATTEMPTS} times, the last time with: ${cause}; layers that have arrived ` +
-          "are not sent again: look at the connection and the registry's log, then run this again",
+        `${statedAs(args)}: the push failed ${ATTEMPTS} times, the last time with: ${cause}; ` +
+          `look whether ${pushKey} is right, at the connection and at the registry's log, then run this again ` +
+          "(layers that have arrived are not sent again)",
       );
     }
     log(`attempt ${attempt} of ${ATTEMPTS} failed: ${cause}; again in ${pauseSeconds} s`);
@@ -55,31 +57,6 @@ export async function pushImage(args: PushArgs, regctl: Regctl): Promise<string>
 function secondsFor({ layers }: ImageLayout): number {
   const bytes = layers.reduce((sum, layer) => sum + layer.bytes, 0);
   return 300 + Math.ceil(bytes / 2 ** 20);
-}
-
-/** What no further attempt changes; undefined for all that may pass. */
-async function finalCause(args: PushArgs, stderr: string): Promise<string | undefined> {
-  const { image, repository, maxLayerMiB, largestRequestBytes } = args;
-  const host = hostOf(repository);
-  const status = /\[http (\d{3})\]/.exec(stderr)?.[1] ?? "";
-  if (status === "413") {
-    const refusal = await proxyRefusal(repository, largestRequestBytes);
-    if (refusal !== undefined) return refusalText(refusal, repository, maxLayerMiB);
-    return (
-      `llm-serving:registry.maxLayerMiB = ${maxLayerMiB}: a request of at most ${mib(largestRequestBytes)} was ` +
-      `answered with 413, too large (a limit of ${host} or of a proxy before it); set it lower`
-    );
-  }
-  if (status === "401" || status === "403") {
-    return `${host}: refuses the push with ${status}; log in with an account that may push: docker login ${host}`;
-  }
-  if (stderr.includes("(chunk)") && ["400", "405", "501"].includes(status)) {
-    const layers = tooLargeWhole(image.layers, maxLayerMiB);
-    return [`${host}: takes no uploads in chunks (PATCH answered ${status}), and:`, ...layers].join(
-      "\n  ",
-    );
-  }
-  return undefined;
 }
 
 /** The registry must name the digest that this machine has: anything else would run another image. */
@@ -98,8 +75,11 @@ async function confirm(
   );
 }
 
-/** The last line of what regctl printed, without the long addresses of uploads. */
+/** The last line of what regctl printed, as far as a person can use it. */
 function causeIn(stderr: string): string {
   const last = stderr.trim().split("\n").at(-1) ?? "";
+  const [, address] = /dial tcp ([^ ]+): connect: connection refused$/.exec(last) ?? [];
+  if (address !== undefined) return `nothing listens at ${address} (connection refused)`;
+  // Addresses of uploads are long.
   return last.replace(/ "https?:[^"]*"/g, "");
 }

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -144,6 +145,7 @@ describe("image push", function () {
       [`--archive=${archive}`],
     );
     expect(code, text).to.equal(0);
+    expect(text).to.match(/^clef-serve: 1 layer, /m);
     const digest = /^digest (.*)$/m.exec(text)?.[1] ?? "";
     expect(digest).to.match(DIGEST).and.not.to.equal(saved.digest);
     const manifest = await fetch(
@@ -158,7 +160,97 @@ describe("image push", function () {
     ]);
   });
 
-  it("leaves neither files nor a push behind when it is interrupted", async () => {
+  for (const [title, damage, message] of [
+    [
+      "another byte",
+      (file: string) => {
+        const content = readFileSync(file);
+        content[1000] = (content[1000] ?? 0) ^ 1;
+        writeFileSync(file, content);
+      },
+      /the file sha256:\w{64} in it has the digest sha256:\w{64}: the image is damaged/,
+    ],
+    ["no file", rmSync, /no image \(.*\): index\.json, or a file that it names, is not in it;/],
+  ] as const) {
+    it(`refuses an archive that has ${title} for a layer, before it sends anything`, async () => {
+      const damaged = writeOciImage(join(folder, title), [0.1]);
+      const [layer = ""] = damaged.layers.map(({ digest }) => digest.replace("sha256:", ""));
+      damage(join(damaged.folder, "blobs", "sha256", layer));
+      const archive = join(folder, `${title}.tar`);
+      expect(spawnSync("tar", ["-cf", archive, "-C", damaged.folder, "."]).status).to.equal(0);
+      const before = await registry().requests();
+      const { code, text } = await publishWith(
+        folder,
+        { pull: `${registry().proxied}/llm`, maxLayerMiB: LIMIT_MIB },
+        [`--archive=${archive}`],
+      );
+      expect(code).to.equal(1);
+      expect(text)
+        .to.match(message)
+        .and.match(/; build or save it again\n$/);
+      expect(await registry().requests()).to.deep.equal(before);
+    });
+  }
+
+  const REFUSALS: readonly {
+    readonly title: string;
+    readonly status: number;
+    readonly header?: string;
+    readonly message: (host: string) => string;
+  }[] = [
+    {
+      title: "401 for want of a password",
+      status: 401,
+      header: 'Basic realm="registry"',
+      message: (host) => `${host}: refuses the push with 401; log in`,
+    },
+    {
+      title: "401 without a word how to log in",
+      status: 401,
+      message: (host) => `${host}: refuses the push with 401; log in`,
+    },
+    {
+      title: "404, as where no registry is",
+      status: 404,
+      message: (host) => `llm-serving:registry.pull = ${host}/llm: ${host} answers 404 to a push`,
+    },
+    {
+      title: "413 to every request",
+      status: 413,
+      message: (host) => `llm-serving:registry.pull = ${host}/llm: ${host}, or a proxy before it, `,
+    },
+  ];
+  for (const { title, status, header, message } of REFUSALS) {
+    it(`does not repeat what is answered with ${title}`, async () => {
+      const server = createHttpServer((request, response) => {
+        request.resume();
+        response.writeHead(status, header === undefined ? {} : { "www-authenticate": header });
+        response.end("{}");
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      try {
+        const { code, text } = await publishWith(
+          folder,
+          { pull: `${host}/llm`, maxLayerMiB: LIMIT_MIB },
+          [`--archive=${image.folder}`],
+        );
+        expect(code).to.equal(1);
+        expect(text)
+          .to.include(`\n${message(host)}`)
+          .and.not.to.include("attempt");
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
+    });
+  }
+
+  it("leaves neither files nor a push behind when it is interrupted, or when its terminal ends", async () => {
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) await interruptedBy(signal);
+  });
+
+  async function interruptedBy(signal: NodeJS.Signals): Promise<void> {
     // Takes connections and says nothing, so that the push goes on until somebody ends it. The first one asks for the
     // proxy's limit, the second one is regctl's.
     const silent = createServer((socket) => {
@@ -174,13 +266,14 @@ describe("image push", function () {
       [`--archive=${image.folder}`],
       { TMPDIR: temporary },
       pushing,
+      signal,
     );
     expect(code).to.equal(130);
     expect(readdirSync(temporary)).to.deep.equal([]);
     // Only without a connection does it close: a regctl that lived on would hold its own.
     silent.close();
     await once(silent, "close");
-  });
+  }
 
   for (const [title, cuts] of [
     ["E04: a connection cut once costs one chunk, not the push", 1],
@@ -202,6 +295,7 @@ describe("image push", function () {
               () => undefined,
             ),
             repository: `${proxy.address}/llm/cut`,
+            pushKey: "llm-serving:registry.push",
             maxLayerMiB: 1,
             largestRequestBytes: 2 ** 20,
             log: (line) => lines.push(line),

@@ -18,7 +18,7 @@ export type RegistryKeys = Readonly<Record<string, string | number | boolean>>;
  * Runs what `make image STACK=test` runs, with a stack file that states a registry alone, and without the user's
  * Docker logins.
  * @param folder of the test's own
- * @param interruption when it gets SIGTERM
+ * @param interruption when it gets `signal`
  */
 export async function publishWith(
   folder: string,
@@ -26,6 +26,7 @@ export async function publishWith(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   interruption?: Promise<unknown>,
+  signal: NodeJS.Signals = "SIGTERM",
 ): Promise<Published> {
   mkdirSync(folder, { recursive: true });
   const config = { "llm-serving:registry": registry };
@@ -37,7 +38,7 @@ export async function publishWith(
   );
   let text = "";
   child.stdout.setEncoding("utf8").on("data", (part: string) => (text += part));
-  void interruption?.then(() => child.kill("SIGTERM"));
+  void interruption?.then(() => child.kill(signal));
   child.stderr.setEncoding("utf8").on("data", (part: string) => (text += part));
   const [code] = (await once(child, "close")) as [number | null];
   return { code: code ?? -1, text };

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { refusalText } from "../../publish/proxyRefusal.ts";
+import { proxyRefusal, refusalText } from "../../publish/proxyRefusal.ts";
 import { ATTEMPTS, pushImage } from "../../publish/pushImage.ts";
 import type { RegctlOutcome } from "../../publish/regctl.ts";
 import { publishWith } from "../support/publish.ts";
@@ -18,6 +18,22 @@ const failed = (status: number, step = "chunk"): RegctlOutcome => ({
   stderr: `failed to send blob (${step}), ref r.invalid/clef-serve:t: http status: unexpected http status code: X [http ${status}]\n`,
 });
 
+/** The same, of the request that asks for an upload. */
+const failedPost = (cause: string): RegctlOutcome => ({
+  code: 1,
+  stdout: "",
+  stderr: `failed to send blob post, ref r.invalid/clef-serve:t: request failed: ${cause}: {}\n`,
+});
+
+/** What it prints last when there was no answer that has a status. */
+const without = (cause: string): RegctlOutcome => ({
+  code: 1,
+  stdout: "",
+  stderr: `failed to access target registry: failed to request manifest head r.invalid/clef-serve:t: ${cause}\n`,
+});
+const HEAD = 'Head "https://r.invalid/v2/clef-serve/manifests/t": dial tcp';
+const REFUSED = without(`${HEAD} 10.0.0.7:443: connect: connection refused`);
+
 /** Pushes with a regctl that gives these outcomes one after the other, the last one for ever. */
 async function push(...outcomes: readonly RegctlOutcome[]): Promise<{
   readonly result: string;
@@ -30,6 +46,7 @@ async function push(...outcomes: readonly RegctlOutcome[]): Promise<{
     {
       image: { folder: "/image", digest, layers },
       repository: "r.invalid/clef-serve",
+      pushKey: "llm-serving:registry.push",
       maxLayerMiB: 100,
       largestRequestBytes: 64 * 2 ** 20,
       log: (line) => log.push(line),
@@ -61,11 +78,28 @@ describe("push of an image", () => {
   });
 
   it("E04: gives up after a fixed number of attempts, also when one does not end in its time", async () => {
-    for (const outcome of [failed(502), { code: undefined, stdout: "", stderr: "" }]) {
+    // 404 to a chunk: the registry has forgotten the upload, and the next attempt begins another.
+    for (const outcome of [
+      failed(502),
+      failed(404),
+      REFUSED,
+      { code: undefined, stdout: "", stderr: "" },
+    ]) {
       const { result, copies } = await push(outcome);
       expect(copies).to.equal(ATTEMPTS);
-      expect(result).to.match(/^PublishError: r\.invalid\/clef-serve: the push failed 3 times, /);
+      expect(result).to.match(
+        /^PublishError: llm-serving:registry\.push = r\.invalid: the push failed 3 times, /,
+      );
     }
+  });
+
+  it("says in a person's words that nothing listens, and which key to look at", async () => {
+    const { result, log } = await push(REFUSED);
+    const cause = "nothing listens at 10.0.0.7:443 (connection refused)";
+    expect(log[0]).to.equal(`attempt 1 of 3 failed: ${cause}; again in 0 s`);
+    expect(result).to.include(
+      `the last time with: ${cause}; look whether llm-serving:registry.push is right, `,
+    );
   });
 
   const finals: readonly (readonly [string, RegctlOutcome, RegExp])[] = [
@@ -75,9 +109,39 @@ describe("push of an image", () => {
       /refuses the push with 401; .*: docker login r\.invalid$/,
     ],
     [
+      "a 401 that the registry explains by Basic",
+      without("unauthorized"),
+      /^PublishError: r\.invalid: refuses the push with 401; .*: docker login r\.invalid$/,
+    ],
+    [
+      "a 401 that it does not explain",
+      without("empty challenge header"),
+      /^PublishError: r\.invalid: refuses the push with 401; .*: docker login r\.invalid$/,
+    ],
+    [
+      "a 403, which regctl calls unauthorized too",
+      failedPost("unauthorized [http 403]"),
+      /^PublishError: r\.invalid: refuses the push with 403; /,
+    ],
+    [
+      "a host that is not there",
+      without(`${HEAD}: lookup r.invalid on 10.0.0.2:53: no such host`),
+      /^PublishError: llm-serving:registry\.push = r\.invalid: no host has the name r\.invalid; set llm-serving:registry\.push to /,
+    ],
+    [
+      "a repository that is not there",
+      failedPost("not found [http 404]"),
+      /^PublishError: llm-serving:registry\.push = r\.invalid: r\.invalid answers 404 to a push to r\.invalid\/clef-serve: /,
+    ],
+    [
+      "E02: a 413 to a request without a body",
+      failedPost("unexpected http status code: Request Entity Too Large [http 413]"),
+      /^PublishError: llm-serving:registry\.push = r\.invalid: .* answers 413, too large, even to requests without a body: it refuses everything, /,
+    ],
+    [
       "E02: a 413 that nobody explains",
       failed(413),
-      /maxLayerMiB = 100: a request of at most 64 MiB was answered with 413, too large/,
+      /maxLayerMiB = 100: a request of at most 64 MiB was answered with 413, too large .*; set it lower, such as 32, /,
     ],
     [
       "E03: chunks that the registry does not take, with the layers that need them",
@@ -102,11 +166,17 @@ describe("push of an image", () => {
   it("E02: tells a proxy that lets nothing through from one with a limit", () => {
     const refusal = { bytes: 2 ** 20, server: "", contentType: "application/json", limitMiB: 0 };
     expect(refusalText(refusal, "r.invalid/llm", 1)).to.match(
-      /\(which does not name itself\) answers 413 to a request of 1 MiB: .*\(at most 0 MiB\); raise the proxy's limit, or set/,
+      /\(which does not name itself\) answers 413 to a request of 1 MiB: .*\(not even 1 MiB\); raise the proxy's limit, or set/,
     );
     expect(refusalText({ ...refusal, limitMiB: 7 }, "r.invalid/llm", 10)).to.include(
-      "; set llm-serving:registry.maxLayerMiB to 7, or llm-serving:registry.push to",
+      "(at most 7 MiB); set llm-serving:registry.maxLayerMiB to 7, or llm-serving:registry.push to",
     );
+  });
+});
+
+describe("proxy in front of a registry", () => {
+  it("is not asked under an address that is none, which the push then says", async () => {
+    expect(await proxyRefusal("10.0.0.256/llm", 1)).to.equal(undefined);
   });
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { StackFileError } from "../../config/stackFile.ts";
 import { PublishError } from "../../publish/publishError.ts";
 import { registryOf } from "../../publish/registryOf.ts";
+import { stackSections } from "../../publish/stackSections.ts";
 
 describe("registry of a stack", () => {
   let folder: string;
@@ -18,22 +19,31 @@ describe("registry of a stack", () => {
   const registry = (keys: Readonly<Record<string, unknown>>) => {
     const config = { "llm-serving:registry": keys, "llm-serving:clefServe": { replicas: 1 } };
     writeFileSync(join(folder, "Pulumi.test.yaml"), JSON.stringify({ config }));
-    return registryOf("test", folder);
+    return registryOf(stackSections("test", folder), "test");
   };
 
   it("is pushed to at pull unless push says otherwise, whatever else the stack lacks", () => {
     const pull = "registry.example/llm";
-    expect(registry({ pull })).to.deep.equal({ pull, push: pull, maxLayerMiB: 100 });
+    expect(registry({ pull })).to.deep.equal({
+      pull,
+      push: pull,
+      pushKey: "llm-serving:registry.pull",
+      maxLayerMiB: 100,
+    });
     const push = "10.0.0.7:5000/llm";
     expect(registry({ pull, push, maxLayerMiB: 10_240 })).to.deep.equal({
       pull,
       push,
+      pushKey: "llm-serving:registry.push",
       maxLayerMiB: 10_240,
     });
   });
 
   it("is asked for where the stack does not state it, as the committed prod does not", () => {
-    for (const ask of [() => registry({ maxLayerMiB: 5 }), () => registryOf("prod")]) {
+    for (const ask of [
+      () => registry({ maxLayerMiB: 5 }),
+      () => registryOf(stackSections("prod"), "prod"),
+    ]) {
       expect(ask).to.throw(
         PublishError,
         /^llm-serving:registry\.pull is not set: .*; run: pulumi config set --path 'llm-serving:registry\.pull' registry\.example\/llm --stack (test|prod)$/,
@@ -90,16 +100,19 @@ describe("registry of a stack", () => {
   });
 
   it("names the file that is missing or no YAML, without a stack trace", () => {
-    expect(() => registryOf("nope", folder)).to.throw(
+    expect(() => stackSections("nope", folder)).to.throw(
       StackFileError,
       /^STACK = nope: there is no Pulumi\.nope\.yaml \(none\); set STACK=dev$/,
     );
     writeFileSync(join(folder, "Pulumi.test.yaml"), "config: {a: [}\n");
-    expect(() => registryOf("test", folder)).to.throw(
+    expect(() => stackSections("test", folder)).to.throw(
       StackFileError,
       /^Pulumi\.test\.yaml, line 1, column 14: no YAML \([^\n]+\); correct it there$/,
     );
     writeFileSync(join(folder, "Pulumi.test.yaml"), "");
-    expect(() => registryOf("test", folder)).to.throw(PublishError, "registry.pull is not set");
+    expect(() => registryOf(stackSections("test", folder), "test")).to.throw(
+      PublishError,
+      "registry.pull is not set",
+    );
   });
 });
