@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseDocument } from "yaml";
 import { type LabOptions, startLab, stopLab } from "../lab/lab.ts";
 import { repository } from "../lab/labLifecycle.ts";
-import { interrupt } from "../rehearse/interrupt.ts";
+import { interrupt } from "../lab/interrupt.ts";
 import { perform } from "../rehearse/perform.ts";
 import { rehearsalReport, type RehearsalReport } from "../rehearse/report.ts";
 import { Stage } from "../rehearse/stage.ts";

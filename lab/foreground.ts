@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 
 /**
  * Runs a program in the foreground, on this process's own terminal. Ctrl-C reaches it by itself: it ends in its own time,
- * and this process with it, so that `pulumi up` can still save its state.
+ * and this process with it, so that `pulumi up` can still save its state. SIGTERM, which only this process gets, is passed
+ * on.
  * @returns its exit code; 1 when a signal ended it
  * @throws Error when it cannot be started
  */
@@ -13,7 +14,10 @@ export async function foreground(
 ): Promise<number> {
   const child = spawn(program, args, { env, stdio: "inherit" });
   const ignore = (): void => undefined;
-  process.on("SIGINT", ignore);
+  const passOn = (): void => {
+    child.kill("SIGTERM");
+  };
+  process.on("SIGINT", ignore).on("SIGTERM", passOn);
   try {
     return await new Promise((resolve, reject) => {
       child.on("error", reject).on("close", (code) => {
@@ -21,6 +25,6 @@ export async function foreground(
       });
     });
   } finally {
-    process.off("SIGINT", ignore);
+    process.off("SIGINT", ignore).off("SIGTERM", passOn);
   }
 }

@@ -5,6 +5,7 @@ import { mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LabNode } from "./controlPlane.ts";
+import { interrupt } from "./interrupt.ts";
 import {
   checkedLabName,
   fingerprintOf,
@@ -25,7 +26,7 @@ import {
   repository,
   writeAtomically,
 } from "./labLifecycle.ts";
-import { components, missingComponents } from "./labProcesses.ts";
+import { components, missingComponents, processesOf } from "./labProcesses.ts";
 import { withFileLock } from "./lock.ts";
 import { labStages, type Stage, type StageTimes } from "./stages.ts";
 import { resolveToolchain, type Toolchain } from "./toolchain.ts";
@@ -120,12 +121,21 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
 
 /**
  * Ends the processes of the lab and removes its folder; nothing happens when there is none.
+ * @returns whether there was one
  * @throws Error when a process does not end
  */
-export async function stopLab(name: string = defaultLabName, root?: string): Promise<void> {
-  await locked({ name: checkedLabName(name), root }, async (paths) => {
+export async function stopLab(
+  name: string = defaultLabName,
+  root: string = defaultRoot,
+): Promise<boolean> {
+  checkedLabName(name);
+  // Not even a lock is left of a name that no lab ever had.
+  if (!existsSync(join(root, lockName(name))) && !existsSync(join(root, name))) return false;
+  return locked({ name, root }, async (paths) => {
+    const wasThere = existsSync(paths.folder) || (await processesOf(paths.folder)).length > 0;
     await removeLab(paths);
     if (name === defaultLabName) await rm(sharedEnv(paths), { force: true });
+    return wasThere;
   });
 }
 
@@ -187,7 +197,7 @@ async function locked<T>(lab: LockedLab, action: (paths: LabPaths) => Promise<T>
   // Processes are known by this path, so one lab must not have two.
   const realRoot = await realpath(root);
   return withFileLock(
-    join(realRoot, `.${name}.lock`),
+    join(realRoot, lockName(name)),
     () => action(labPaths(join(realRoot, name))),
     {
       onWait: () =>
@@ -196,6 +206,10 @@ async function locked<T>(lab: LockedLab, action: (paths: LabPaths) => Promise<T>
       ...(signal === undefined ? {} : { signal }),
     },
   );
+}
+
+function lockName(name: string): string {
+  return `.${name}.lock`;
 }
 
 /** `.lab/env`, which stands for the default lab's own. */
@@ -241,12 +255,6 @@ async function command(args: readonly string[]): Promise<number> {
   if (rest.length > 0) throw new UsageError(`unknown argument: ${rest.join(" ")}`);
   switch (verb) {
     case "start": {
-      const interrupt = new AbortController();
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-        process.on(signal, () => {
-          interrupt.abort();
-        });
-      }
       const lab = await startLab({
         name: values.name,
         coldStartSeconds: {
@@ -256,7 +264,7 @@ async function command(args: readonly string[]): Promise<number> {
           "*": seconds("termination-seconds", values["termination-seconds"], 600),
         },
         authorization: values.authorization,
-        signal: interrupt.signal,
+        signal: interrupt(),
         log: (line) => {
           console.error(line);
         },
@@ -267,10 +275,13 @@ async function command(args: readonly string[]): Promise<number> {
       );
       return 0;
     }
-    case "stop":
-      await stopLab(values.name);
-      console.log(`lab ${values.name}: stopped, its folder and stack state are removed`);
+    case "stop": {
+      const text = (await stopLab(values.name))
+        ? "stopped, its folder and stack state are removed"
+        : "there is no lab of that name, nothing was done";
+      console.log(`lab ${values.name}: ${text}`);
       return 0;
+    }
     case "status": {
       const { running, text } = await labStatus(values.name);
       console.log(`lab ${values.name}: ${text}`);

@@ -26,6 +26,7 @@ const HOPE_MS = 3000;
  *
  * @param begin starts to apply it, once the recording runs
  * @param simulatedMs the longest that pods may take to go and to start, in milliseconds of the lab
+ * @throws what `begin` or its result fails with, once the CLI is gone
  */
 export async function perform(
   kubeConfig: KubeConfig,
@@ -39,6 +40,8 @@ export async function perform(
     cli.ended = true;
     recorder.lookAgain();
   });
+  // It is waited for below; a failure before that, such as Ctrl-C, is not one that nobody handles.
+  done.catch(() => undefined);
   let idleSince: number | undefined;
   const isHopeless = (world: World): boolean => {
     if (hopeless(world).length === 0) idleSince = undefined;
@@ -53,7 +56,10 @@ export async function perform(
   try {
     await recorder.until((world) => cli.ended || isHopeless(world), CLI_MS);
     const wait = 2 * simulatedMs + SLACK_MS;
-    if (cli.ended) await recorder.until((world) => isSettled(world) || isHopeless(world), wait);
+    if (cli.ended) {
+      await done;
+      await recorder.until((world) => isSettled(world) || isHopeless(world), wait);
+    }
   } finally {
     if (!cli.ended) interrupt();
     await done;

@@ -118,10 +118,13 @@ async function performed(stage: Stage, { before, after, times, say }: Plot): Pro
   );
   const simulatedMs = (Math.max(...longest) * 1000) / times.timeScale;
   say("building the state before the edit");
-  const [first] = await Promise.all([
+  const both = [
     perform(stage.kubeConfig, () => stage.up(before.text), simulatedMs),
     stage.createInNamespace(dummies([before.config, after.config])),
-  ]);
+  ] as const;
+  // Both to their end, so that nothing works on a lab that is being removed.
+  await Promise.allSettled(both);
+  const [first] = await Promise.all(both);
   if (!first.settled || refusalIn(first.up) !== undefined) {
     throw new RehearsalError(
       `the state before the edit cannot be built: ${refusalIn(first.up) ?? "its pods do not start"}`,

@@ -2,13 +2,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { stackFile, StackFileError } from "../config/stackFile.ts";
+import { interrupt } from "../lab/interrupt.ts";
 import { duration } from "../review/duration.ts";
 import { outageText, rehearsalMarkdown } from "../review/rehearsalMarkdown.ts";
 import { stackEdits } from "../review/stackEdits.ts";
 import { timelineSvg } from "../review/timelineSvg.ts";
 import { argumentsOf } from "./arguments.ts";
 import { readStackFiles } from "./baseStack.ts";
-import { interrupt } from "./interrupt.ts";
 import { RehearsalError } from "./problem.ts";
 import { rehearse } from "./rehearsal.ts";
 import type { RehearsalReport } from "./report.ts";
@@ -74,5 +74,5 @@ try {
     const isTold = error instanceof RehearsalError || error instanceof StackFileError;
     console.error(isTold ? error.message : error);
   }
-  process.exitCode = 1;
+  process.exitCode = signal.aborted ? 130 : 1;
 }

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -101,7 +100,8 @@ export class Stage {
         ...(preview ? { [FACTS_FILE]: facts } : {}),
       },
       stdio: "pipe",
-      signal: this.#signal,
+      // Ctrl-C reaches it from here alone, as the first of two would: at the second it gives up its plugins.
+      ...{ detached: true, signal: this.#signal, killSignal: "SIGINT" },
     });
     return {
       result: resultOf(child, facts),
@@ -134,12 +134,20 @@ export class Stage {
   }
 }
 
+/** @throws AbortError when the stage's signal ended it, Error when it could not be started; in both cases once it is gone */
 async function resultOf(child: ChildProcess, facts: string): Promise<UpResult> {
   let output = "";
   const take = (text: string) => (output += text);
   child.stdout?.setEncoding("utf8").on("data", take);
   child.stderr?.setEncoding("utf8").on("data", take);
-  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  let failure: Error | undefined;
+  child.on("error", (error) => (failure = error));
+  const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
+    child.on("close", (...end) => {
+      resolve(end);
+    });
+  });
+  if (failure !== undefined) throw failure;
   const text = await readFile(facts, "utf8").catch(() => undefined);
   return {
     code: signal === null ? (code ?? undefined) : undefined,

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { checkedStack } from "../config/stackFile.ts";
+import { interrupt } from "../lab/interrupt.ts";
 import { cliVersion } from "./cliVersion.ts";
 import { commitOf, repository } from "./git.ts";
 import { runPreview } from "./runPreview.ts";
@@ -75,14 +76,14 @@ function cpuSeconds(): number {
 }
 
 /** @returns 0 nothing changes, 2 something does, 1 blocked */
-async function main(): Promise<number> {
+async function main(signal: AbortSignal): Promise<number> {
   const args = argumentsOf();
   const { stack, base, configFile } = args;
   // Before the preview, so that a wrong name is told at once.
   const baseCommit = await commitOf(base);
   const before = cpuSeconds();
   const [{ seconds, ...run }, tools] = await Promise.all([
-    runPreview({ stack, configFile, policyPacks: [policyPack] }),
+    runPreview({ stack, configFile, policyPacks: [policyPack], signal }),
     meanwhile(args, baseCommit),
   ]);
   const during = cpuSeconds() - before;
@@ -101,9 +102,11 @@ async function main(): Promise<number> {
   return tools.exitCodeOf(review);
 }
 
+const signal = interrupt();
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(signal);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  if (signal.aborted) console.error("interrupted; nothing was changed");
+  else console.error(error instanceof Error ? error.message : error);
+  process.exitCode = signal.aborted ? 130 : 1;
 }

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type SpawnOptions } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,15 +29,18 @@ export interface PreviewOptions {
   readonly folder?: string | undefined;
   /** Folders of policy packs that run with it. */
   readonly policyPacks?: readonly string[] | undefined;
+  /** Ends the CLI as Ctrl-C does. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Runs `pulumi preview` with its event log, the way that Pulumi's Automation API does, and takes the program's facts.
  * Both lie in a folder that only this user can read and that is removed in the end.
- * @throws Error when the CLI cannot be started
+ * @throws Error when the CLI cannot be started; AbortError when `signal` ended it, once it is gone
  */
 export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
   const { stack, env = process.env, configFile, folder = repository, policyPacks = [] } = options;
+  options.signal?.throwIfAborted();
   const left = await mkdtemp(join(tmpdir(), "llm-serving-review-"));
   const [log, facts] = [join(left, "events.jsonl"), join(left, "facts.json")];
   const args = [
@@ -54,7 +57,7 @@ export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
     const begin = performance.now();
     // The CLI hides --event-log from people: this variable shows it.
     const variables = { ...env, PULUMI_DEBUG_COMMANDS: "true", [FACTS_FILE]: facts };
-    const printed = await printedBy(args, folder, variables);
+    const printed = await printedBy(args, { cwd: folder, env: variables, signal: options.signal });
     const seconds = (performance.now() - begin) / 1000;
     return {
       events: await contentOf(log),
@@ -70,22 +73,24 @@ export async function runPreview(options: PreviewOptions): Promise<PreviewRun> {
 /** @returns what it printed on both streams; whether it failed stands in the events */
 async function printedBy(
   args: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
+  options: Pick<SpawnOptions, "cwd" | "env" | "signal">,
 ): Promise<string> {
-  const child = spawn("pulumi", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("pulumi", args, {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+    // Ctrl-C reaches it from here alone, as the first of two would: at the second it gives up its plugins.
+    ...{ detached: true, killSignal: "SIGINT" },
+  });
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text));
-  return new Promise((done, reject) => {
-    child
-      .on("error", (error) => {
-        reject(new Error(`pulumi: ${error.message}; it must be on PATH`));
-      })
-      .on("close", () => {
-        done(printed);
-      });
-  });
+  let failure: Error | undefined;
+  child.on("error", (error) => (failure = error));
+  // Also after an abort: nothing writes into the folder any more when this has returned.
+  await new Promise((done) => child.on("close", done));
+  options.signal?.throwIfAborted();
+  if (failure !== undefined) throw new Error(`pulumi: ${failure.message}; it must be on PATH`);
+  return printed;
 }
 
 async function contentOf(path: string): Promise<string> {

@@ -102,7 +102,8 @@ describe("a lab that is not healthy", function () {
   });
 
   it("leaves no process and no folder when it is stopped", async () => {
-    await stopLab(name);
+    expect(await stopLab(name)).to.equal(true);
+    expect(await stopLab(name), "it is gone").to.equal(false);
     expect(await processesOf(lab.folder)).to.deep.equal([]);
     expect(await fileExists(lab.folder)).to.equal(false);
     expect((await labStatus(name)).text).to.equal("not there");

@@ -2,10 +2,11 @@ import { expect } from "chai";
 import { KubeConfig } from "@kubernetes/client-node";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repository } from "../../lab/labLifecycle.ts";
+import { processesOf } from "../../lab/labProcesses.ts";
 import type { EndpointsState, Recording } from "../../rehearse/recording.ts";
 import { Recorder } from "../../rehearse/recorder.ts";
 import type { RehearsalReport } from "../../rehearse/report.ts";
@@ -123,12 +124,12 @@ describe("make rehearse", function () {
         "candleVllm.tensorParallel": 2,
         "candleVllm.coldStartSeconds": 120,
       });
-      const outcome = await rehearsed(
+      const outcome = await rehearsed([
         "--stack=dev",
         `--config-file=${copy.path}`,
         `--output=${output}`,
         "--limit=100",
-      );
+      ]);
       const text = outcome.stdout + outcome.stderr;
       expect(outcome.code, text).to.equal(1);
       const report = JSON.parse(
@@ -149,10 +150,26 @@ describe("make rehearse", function () {
     }
   });
 
+  it("leaves nothing of the lab after Ctrl-C while the state before is built", async () => {
+    const copy = stackCopy("dev");
+    try {
+      copy.edit({ "clefServe.replicas": 0 });
+      const args = ["--stack=dev", `--config-file=${copy.path}`];
+      const { code, stderr } = await rehearsed(args, "building the state before the edit");
+      expect(stderr).to.match(/building the state before the edit\ninterrupted; nothing of .*\n$/);
+      expect(code).to.equal(130);
+      const folder = join(repository, ".lab", "rehearse-dev");
+      expect(await processesOf(folder)).to.deep.equal([]);
+      expect(existsSync(folder)).to.equal(false);
+    } finally {
+      copy.remove();
+    }
+  });
+
   it("has nothing to rehearse where nothing was edited", async () => {
     const copy = stackCopy("dev");
     try {
-      const outcome = await rehearsed("--stack=dev", `--config-file=${copy.path}`);
+      const outcome = await rehearsed(["--stack=dev", `--config-file=${copy.path}`]);
       expect(outcome.code, outcome.stderr).to.equal(0);
       expect(outcome.stdout).to.match(
         /^Pulumi\.dev\.yaml says the same in HEAD \(\w+\): nothing to rehearse/,
@@ -167,17 +184,26 @@ describe("make rehearse", function () {
       [["--stack=nowhere"], "STACK = nowhere:"],
       [["--base=nowhere"], "BASE = nowhere:"],
     ] as const) {
-      const { code, stdout, stderr } = await rehearsed(...args);
+      const { code, stdout, stderr } = await rehearsed(args);
       expect([code, stdout, stderr.trim().split("\n").length]).to.deep.equal([1, "", 1]);
       expect(stderr).to.include(key);
     }
   });
 
-  async function rehearsed(...args: readonly string[]) {
-    const child = spawn("node", ["rehearse/rehearse.ts", ...args], { cwd: repository });
+  /** @param interruptedAt line at which the whole process group gets Ctrl-C, as from a terminal; default never */
+  async function rehearsed(args: readonly string[], interruptedAt?: string) {
+    const options = { cwd: repository, detached: true };
+    const child = spawn("node", ["rehearse/rehearse.ts", ...args], options);
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+      if (interruptedAt === undefined || !text.includes(interruptedAt)) return;
+      // Time for the CLI to be at work.
+      setTimeout(() => {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+      }, 2000);
+    });
     const [code] = (await once(child, "close")) as [number | null];
     return { code, stdout, stderr };
   }

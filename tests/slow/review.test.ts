@@ -1,9 +1,12 @@
 import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { objectVersions, useDevStack } from "../support/devStack.ts";
-import { kubectlJson, type Outcome, runIn, useLab } from "../support/lab.ts";
+import { eventually, kubectlJson, type Outcome, runIn, useLab } from "../support/lab.ts";
 
 /** What one review left. */
 interface Reviewed extends Outcome {
@@ -142,6 +145,40 @@ describe("make review", function () {
       "--limit = 99: not a number of characters (1000..9999999); set it to 60000\n",
     ]);
   });
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    it(`leaves nothing after ${signal === "SIGINT" ? "Ctrl-C" : signal}`, async () => {
+      const temporary = await mkdtemp(join(tmpdir(), "llm-serving-interrupted-"));
+      try {
+        const child = spawn("node", ["review/review.ts", "--stack=dev", `--output=${temporary}`], {
+          env: { ...lab().env, TMPDIR: temporary },
+          cwd: resolve(import.meta.dirname, "..", ".."),
+          detached: true,
+          stdio: ["ignore", "inherit", "pipe"],
+        });
+        let stderr = "";
+        child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+        // The SDK keeps what it compiles in the same place.
+        const folders = async () =>
+          (await readdir(temporary)).filter((name) => name.startsWith("llm-serving-review-"));
+        const log = async () => {
+          const [left] = await folders();
+          return left !== undefined && existsSync(join(temporary, left, "events.jsonl"))
+            ? true
+            : undefined;
+        };
+        // The CLI is at work.
+        await eventually(log, 30);
+        // Ctrl-C reaches the whole group, and a SIGTERM the process alone.
+        const { pid = 0 } = child;
+        process.kill(signal === "SIGINT" ? -pid : pid, signal);
+        const [code] = (await once(child, "close")) as [number | null];
+        expect([code, stderr]).to.deep.equal([130, "interrupted; nothing was changed\n"]);
+        expect(await folders()).to.deep.equal([]);
+      } finally {
+        await rm(temporary, { recursive: true });
+      }
+    });
 
   it("B11 takes no stack for granted: one without a file, and one that the backend does not have", async () => {
     const none = await runIn(lab(), "node", ["review/review.ts"]);

@@ -1,5 +1,5 @@
 // `make transitions COUNT=300`: see transitions.ts.
-import { interrupt } from "../../rehearse/interrupt.ts";
+import { interrupt } from "../../lab/interrupt.ts";
 import { describe, transitions } from "./transitions.ts";
 
 /** Labs at once: most of the time their pods only come and go, and more than four would wait for two processors. */

@@ -14,6 +14,22 @@ describe("foreground", () => {
     expect(error).to.be.an("error").with.property("message").that.includes("no-such-program");
   });
 
+  it("passes SIGTERM on, which the program does not get by itself", async () => {
+    const program = `trap "echo saved; exit 7" TERM; echo ready; while :; do sleep 0.1; done`;
+    const script = `import { foreground } from "${import.meta.resolve("../../lab/foreground.ts")}";
+      process.exitCode = await foreground("sh", ["-c", ${JSON.stringify(program)}], process.env);`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+      if (text.includes("ready")) child.kill("SIGTERM");
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    expect([code, printed]).to.deep.equal([7, "ready\nsaved\n"]);
+  });
+
   it("lets the program end in its own time after Ctrl-C, which the whole group gets", async () => {
     const program = `trap "echo saved; exit 7" INT; echo ready; while :; do sleep 0.1; done`;
     const script = `import { foreground } from "${import.meta.resolve("../../lab/foreground.ts")}";

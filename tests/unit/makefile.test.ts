@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const repository = resolve(import.meta.dirname, "..", "..");
@@ -41,6 +41,18 @@ describe("make", function () {
       // What make itself says of a command that failed.
       expect(rest.every((line) => line.startsWith("make: "))).to.equal(true);
     });
+
+  it("lab-stop says that there is no lab of a name, and leaves nothing of it", () => {
+    const name = "no-such-lab";
+    const { status, stdout } = make("--silent", "lab-stop", `NAME=${name}`);
+    expect([status, stdout]).to.deep.equal([
+      0,
+      `lab ${name}: there is no lab of that name, nothing was done\n`,
+    ]);
+    const labs = join(repository, ".lab");
+    const files = existsSync(labs) ? readdirSync(labs) : [];
+    expect(files.filter((file) => file.includes(name))).to.deep.equal([]);
+  });
 
   it("names the stacks that there are where one has no file, and takes no base for granted", () => {
     expect(make("--silent", "preview", "STACK=nope").stderr).to.match(
