@@ -63,6 +63,20 @@ describe("what the preview prints", () => {
     expect(summary).to.include("\nverdict: refused, see the error\n");
   });
 
+  it("warns of a cold start of install that the switch to prepared has left behind", () => {
+    const prepared = { bootstrap: "prepared", packagesClaim: "packages" } as const;
+    for (const [coldStartSeconds, warns] of [
+      [240, true],
+      [60, false],
+    ] as const) {
+      const config = { ...base, clefServe: { ...base.clefServe, ...prepared, coldStartSeconds } };
+      const text = reported(facts(), config).warnings.join("\n");
+      expect(text.includes("llm-serving:clefServe.coldStartSeconds = 240: no less")).to.equal(
+        warns,
+      );
+    }
+  });
+
   it("gathers all warnings in one message, cluster first", () => {
     const { warnings } = reported(facts({ objects: [] }));
     expect(warnings).to.have.length(1);
