@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { coderServiceWarnings } from "../../cluster/coderService.ts";
+import { coderServiceDrift, coderServiceWarnings } from "../../cluster/coderService.ts";
 import { coderServiceSpec } from "../../components/coderPredictor.ts";
 import { neverReplaced } from "../../components/guards.ts";
 
@@ -20,19 +20,18 @@ describe("coderServiceWarnings", () => {
     expect(coderServiceWarnings({ spec: live }, stack)).to.deep.equal([]);
   });
 
-  it("names a selector and a port that hands changed, with both values", () => {
+  it("names a port that hands changed, with both values; the selector is judged by who set it", () => {
     const ports = live.ports.map((port) => ({ ...port, targetPort: 8081, nodePort: 0 }));
-    const warnings = coderServiceWarnings(
-      { spec: { ...live, selector: { app: "x" }, ports } },
-      stack,
-    );
-    expect(warnings).to.have.length(2);
-    expect(warnings[0]).to.include(
-      'spec.selector is {"app":"x"} in the cluster, the program says {"app":"candle-vllm"}',
-    );
-    expect(warnings[1]).to.include(
+    const spec = { ...live, selector: { app: "x" }, ports };
+    expect(coderServiceWarnings({ spec }, stack)).to.have.length(1);
+    expect(coderServiceWarnings({ spec }, stack)[0]).to.include(
       'spec.ports is [{"name":"http","protocol":"TCP","port":80,"targetPort":8081}',
     );
+    expect(coderServiceDrift({ spec }, stack)).to.have.length(1);
+    expect(coderServiceDrift({ spec }, stack)[0]).to.include(
+      'spec.selector is {"app":"x"} in the cluster, by a hand, and {"app":"candle-vllm"} in the stack',
+    );
+    expect(coderServiceDrift({ spec: live }, stack)).to.deep.equal([]);
   });
 
   it("says that there is no Service, and where its way back is written", () => {
