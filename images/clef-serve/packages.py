@@ -26,6 +26,9 @@ KEPT = 2
 # A folder that was asked for within this time stays too: its pod may not have started yet.
 FRESH_SECONDS = 3600
 
+# Signals that end a Job before it is done.
+ENDING = {signal.SIGTERM, signal.SIGINT}
+
 # Nothing else on the volume is ever touched.
 COMPLETE = re.compile(r"packages-[0-9a-f]{16}")
 FILLING = ".packages-filling-"
@@ -78,7 +81,7 @@ def install(volume, folder, requirements):
         pip += ["--disable-pip-version-check", "--require-hashes", "--target", str(work), "-r", requirements]
         # pip unpacks into TMPDIR and moves from there: on the volume itself that is a rename. It inherits the
         # lock, so that a pip that outlives this process still holds its folder.
-        status = subprocess.run(pip, env={**os.environ, "TMPDIR": str(temporary)}, pass_fds=[lock]).returncode
+        status = run_to_end(pip, {**os.environ, "TMPDIR": str(temporary)}, lock)
         if status != 0:
             sys.exit(f"{folder}: pip failed with exit code {status}, its reason is above; no such folder was made")
         shutil.rmtree(temporary)
@@ -88,6 +91,26 @@ def install(volume, folder, requirements):
     finally:
         shutil.rmtree(work, ignore_errors=True)
         os.close(lock)
+
+
+def run_to_end(command, env, lock):
+    """The exit code of a program, which never outlives this function.
+
+    A signal that came while the program is being started would leave it at work without anybody who knows of it; until
+    then it has to wait.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def unblock():
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    process = subprocess.Popen(command, env=env, pass_fds=[lock], preexec_fn=unblock)
+    try:
+        unblock()
+        return process.wait()
+    finally:
+        process.kill()
+        process.wait()
 
 
 def publish(work, folder):
@@ -208,8 +231,8 @@ def main(arguments):
         sys.exit("usage: packages.py fill VOLUME NAME REQUIREMENTS | run VOLUME NAME PROGRAM")
     command, volume, name, file = arguments
     # As PID 1 it would ignore SIGTERM; leaving this way ends pip and removes the temporary folder.
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGINT, leave)
+    for number in ENDING:
+        signal.signal(number, leave)
     try:
         commands[command](Path(volume), name, file)
     except OSError as error:

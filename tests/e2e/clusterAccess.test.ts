@@ -58,7 +58,7 @@ describe("access to the cluster", function () {
     expect(await kubectl(other(), "get", "namespaces", "-o=name")).not.to.include("llm-serving");
     const exported = (await pulumi(lab(), ["stack", "export", "--stack=dev"])).stdout;
     expect(exported).to.include("pulumi:providers:kubernetes::cluster");
-    expect(exported).not.to.include("default_");
+    expect(exported).not.to.include("pulumi:providers:kubernetes::default_");
   });
 
   it("A03 refuses a context that the kubeconfig does not have, naming the key", async () => {
