@@ -12,12 +12,13 @@ export async function foreground(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const child = spawn(program, args, { env, stdio: "inherit" });
   const ignore = (): void => undefined;
   const passOn = (): void => {
     child.kill("SIGTERM");
   };
+  // Before the program is there: it may be told to end as soon as it is.
   process.on("SIGINT", ignore).on("SIGTERM", passOn);
+  const child = spawn(program, args, { env, stdio: "inherit" });
   try {
     return await new Promise((resolve, reject) => {
       child.on("error", reject).on("close", (code) => {
