@@ -6,12 +6,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fillCommand, installCommand, runCommand } from "../components/bootCommands.ts";
 import { packagesFolder } from "../components/preparingJob.ts";
+import { freePorts } from "../lab/freePorts.ts";
 
 const repository = resolve(import.meta.dirname, "..");
 const SERVED = join(repository, "images", "clef-serve");
@@ -42,7 +42,7 @@ async function timedStart(
   env: Variables,
   log: string,
 ): Promise<number> {
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const [program = "", ...args] = command;
   const begin = performance.now();
   const child = spawn(program, args, {
@@ -80,15 +80,6 @@ async function answers(port: number): Promise<boolean> {
 
 async function tailOf(file: string): Promise<string> {
   return (await readFile(file, "utf8")).slice(-2000);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function timed<T>(work: Promise<T>): Promise<number> {

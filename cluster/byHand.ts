@@ -1,3 +1,4 @@
+import type { FieldSet } from "../adopt/kubernetesObject.ts";
 import { NAMESPACE } from "../components/names.ts";
 import type { StackWorkload } from "../stackPlan.ts";
 import type { LiveObject } from "./facts.ts";
@@ -5,11 +6,6 @@ import type { LiveObject } from "./facts.ts";
 /** What puts a hand's change back, and why a plain `pulumi up` does not: it compares with the state. */
 export const PUT_BACK =
   "a plain `pulumi up` does not see that; `pulumi up --refresh --skip-preview` puts it back";
-
-/** Nested keys: `f:<field>`, `k:<keys of a list's item>`, `.` for the item itself. */
-interface FieldSet {
-  readonly [key: string]: FieldSet;
-}
 
 /** Which fields a manager set, as the API server records it. */
 export interface ManagedFields {

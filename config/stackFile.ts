@@ -2,7 +2,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const repository = resolve(import.meta.dirname, "..");
+/** This clone, where the stack files lie. */
+export const repository = resolve(import.meta.dirname, "..");
 
 /** What is wrong with a stack's name or its file, in one line for a person. */
 export class StackFileError extends Error {

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkedStack, stackFile } from "../config/stackFile.ts";
+import { checkedStack, repository, stackFile } from "../config/stackFile.ts";
 import { ownValues } from "../config/stackText.ts";
-
-const repository = join(import.meta.dirname, "..");
 
 /**
  * Values of a stack's file by the part of their key after `llm-serving:`.

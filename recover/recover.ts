@@ -1,15 +1,13 @@
 // `make recover STACK=`: what a killed or crashed run has left behind is shown, and cleared once a person says so.
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
-import { checkedStack } from "../config/stackFile.ts";
+import { checkedStack, repository } from "../config/stackFile.ts";
 import { run } from "../lab/run.ts";
 import { blockers, type Findings, findingLines, isClean, pendingOperations } from "./findings.ts";
 import { lockFolder, locksIn } from "./locks.ts";
 import { endAll, orphanedProviders } from "./processes.ts";
 
-const repository = resolve(import.meta.dirname, "..");
 const usage =
   "usage: node recover/recover.ts --stack <name> [--yes]   (--yes: for tests; asks nothing)";
 

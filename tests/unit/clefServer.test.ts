@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { freePorts } from "../../lab/freePorts.ts";
 import { eventually } from "../support/lab.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../images/clef-serve");
@@ -54,7 +55,7 @@ describe("server.py", function () {
     folder = mkdtempSync(join(tmpdir(), "llm-serving-server-"));
     writeFileSync(join(folder, "tried.py"), MODEL);
     writeFileSync(join(folder, "incomplete.py"), "import nosuch_package\n");
-    shared = await ready(start({ PORT: String(await freePort()) }));
+    shared = await ready(start(await onFreePort()));
   });
   after(() => {
     for (const process of started) process.kill("SIGKILL");
@@ -209,7 +210,7 @@ describe("server.py", function () {
   }
 
   it("answers what is in progress after SIGTERM, accepts nothing more, and ends with 0 while others idle", async () => {
-    const server = await ready(start({ PORT: String(await freePort()) }));
+    const server = await ready(start(await onFreePort()));
     const idle = await opened(server.port);
     const answer = exchange(request("POST", "/v1/systemone", '{"do": "wait"}'), undefined, server);
     await new Promise((done) => setTimeout(done, 500));
@@ -229,7 +230,7 @@ describe("server.py", function () {
   });
 
   it("lets go of a client that is silent in the middle of a request, and of no other", async () => {
-    const server = await ready(start({ PORT: String(await freePort()) }, 0.01));
+    const server = await ready(start(await onFreePort(), 0.01));
     const half = "POST /v1/systemone HTTP/1.1\r\nContent-Length: 9\r\n\r\n{";
     const [head, body, slow] = await Promise.all([
       exchange("POST /v1/sys", undefined, server),
@@ -317,11 +318,7 @@ async function received(socket: Socket, enough?: RegExp): Promise<string> {
   return text;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+async function onFreePort(): Promise<{ readonly PORT: string }> {
+  const [port = 0] = await freePorts(1);
+  return { PORT: String(port) };
 }
